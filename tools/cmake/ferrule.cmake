@@ -1,0 +1,48 @@
+# The three ways to add something: frl_plugin(), frl_test(), and the flags that all share.
+option(FERRULE_TESTS "Build the tests" ON)
+set(FERRULE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, as -fsanitize= takes them")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_package(Threads REQUIRED)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers)
+if(CMAKE_BUILD_TYPE STREQUAL Debug)
+  add_compile_options(-O1)
+endif()
+if(FERRULE_SANITIZE)
+  add_compile_options(-fsanitize=${FERRULE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${FERRULE_SANITIZE})
+endif()
+
+# frl_plugin(name sources... [LINK libraries...]): plugins/<name>.so against plugin-api alone.
+function(frl_plugin name)
+  cmake_parse_arguments(P "" "OUTPUT" "LINK" ${ARGN})
+  add_library(plugin_${name} MODULE ${P_UNPARSED_ARGUMENTS})
+  target_include_directories(plugin_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(plugin_${name} PRIVATE Threads::Threads ${P_LINK})
+  target_link_options(plugin_${name} PRIVATE -Wl,-Bsymbolic -Wl,--no-undefined -Wl,-z,defs)
+  if(FERRULE_SANITIZE)
+    # A sanitizer's runtime is the host's; its symbols stay undefined in a plugin built by clang.
+    target_link_options(plugin_${name} PRIVATE -Wl,-z,undefs)
+  endif()
+  if(NOT P_OUTPUT)
+    set(P_OUTPUT ${PROJECT_BINARY_DIR}/plugins)
+  endif()
+  set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
+                        LIBRARY_OUTPUT_DIRECTORY ${P_OUTPUT})
+endfunction()
+
+# frl_test(folder [LABELS ...] [LINK libraries...]): tests/<folder>/*.cc as one GoogleTest program.
+function(frl_test folder)
+  cmake_parse_arguments(T "" "" "LABELS;LINK;DEFINES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cc)
+  add_executable(test_${folder} ${sources})
+  target_link_libraries(test_${folder} PRIVATE ferrule_core GTest::gmock_main ${T_LINK})
+  target_compile_definitions(test_${folder} PRIVATE
+    FRL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests" FRL_BUILD_DIR="${PROJECT_BINARY_DIR}" ${T_DEFINES})
+  gtest_discover_tests(test_${folder} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${T_LABELS}" TIMEOUT 300)
+endfunction()
