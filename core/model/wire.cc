@@ -1,105 +1,28 @@
+// Each message's fields by number, as onnx.proto has them.
 #include "core/model/wire.h"
 
-#include <cstring>
-
 #include "core/base/text.h"
+#include "core/model/wire_reader.h"
 
 namespace ferrule::onnx {
 namespace {
 
-enum Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-constexpr const char* wire_name(uint8_t wire) {
-  return wire == kVarint ? "varint" : wire == kFixed64 ? "fixed64" : wire == kBytes ? "bytes"
-       : wire == kFixed32 ? "fixed32" : "group";
-}
-
-struct Field {
-  uint32_t number = 0;
-  uint8_t wire = 0;
-  uint64_t value = 0;  // of a varint
-  Bytes bytes;         // the content; of a varint its own bytes
-};
-
-// The varint at `at`, which is moved past it; false if it is cut off or longer than ten bytes.
-bool take_varint(Bytes bytes, size_t* at, uint64_t* out) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 70; shift += 7) {
-    if (*at >= bytes.size()) return false;
-    const auto byte = uint8_t(bytes[(*at)++]);
-    if (shift < 64) value |= uint64_t(byte & 0x7f) << shift;
-    if (!(byte & 0x80)) return *out = value, true;
-  }
-  return false;
-}
-
-class Decoder {
+class Decoder : private FieldReader {
  public:
   Decoder(Bytes file, const WireLimits& limits)
-      : file_(file), depth_left_(limits.depth), messages_left_(limits.n_messages) {}
+      : FieldReader(file), depth_left_(limits.depth), messages_left_(limits.n_messages) {}
 
   Status read(Bytes bytes, ModelProto& out);
   Status read(Bytes bytes, TensorProto& out);
 
  private:
-  // Calls fn(field) for each field of a message.
-  template <class Fn>
-  Status each(Bytes message, Fn fn) {
-    for (size_t at = 0; at < message.size();) {
-      Field field;
-      FRL_TRY(next(message, &at, &field));
-      FRL_TRY(fn(field));
-    }
-    return {};
-  }
-  Status next(Bytes message, size_t* at, Field* out);
-
-  Status want(const Field& field, uint8_t wire) const {
-    if (field.wire == wire) return {};
-    return fail(field.bytes.data(), cat("field ", field.number, ": want ", wire_name(wire), ", got ",
-                                        wire_name(field.wire)));
-  }
-  Status fail(const std::byte* at, const std::string& what) const {
-    return Status(Code::invalid_argument, cat("byte ", at - file_.data(), ": ", what));
-  }
-
-  Status text(const Field& field, std::string_view& out) const {
-    FRL_TRY(want(field, kBytes));
-    out = {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
-    return {};
-  }
-  Status text(const Field& field, std::vector<std::string_view>& out) const {
-    return text(field, out.emplace_back());
-  }
-  Status integer(const Field& field, int64_t& out) const {
-    FRL_TRY(want(field, kVarint));
-    out = int64_t(field.value);
-    return {};
-  }
-  Status integers(const Field& field, std::vector<int64_t>& out) const;
-  Status real(const Field& field, float& out) const {
-    FRL_TRY(want(field, kFixed32));
-    std::memcpy(&out, field.bytes.data(), 4);
-    return {};
-  }
-  Status reals(const Field& field, std::vector<float>& out) const;
-  // A repeated number that stays encoded.
-  Status numbers(const Field& field, uint8_t wire, Numbers& out) const {
-    if (field.wire != kBytes) FRL_TRY(want(field, wire));
-    const size_t size = wire == kFixed32 ? 4 : wire == kFixed64 ? 8 : 1;
-    if (field.bytes.size() % size != 0)
-      return fail(field.bytes.data(), cat("field ", field.number, ": want whole numbers of ", size, " bytes"));
-    if (!field.bytes.empty()) out.chunks.push_back(field.bytes);
-    return {};
-  }
-
   template <class T>
   Status message(const Field& field, T& out) {
     FRL_TRY(want(field, kBytes));
     if (depth_left_ == 0)
-      return Status(Code::out_of_limits,
-                    cat("byte ", field.bytes.data() - file_.data(), ": messages are nested too deeply"));
-    if (messages_left_ == 0) return Status(Code::out_of_limits, "the file has too many messages");
+      return fail(field.bytes.data(), "messages are nested too deeply", Code::out_of_limits);
+    if (messages_left_ == 0)
+      return fail(field.bytes.data(), "the file has too many messages", Code::out_of_limits);
     --depth_left_, --messages_left_;
     FRL_TRY(read(field.bytes, out));
     ++depth_left_;
@@ -128,62 +51,9 @@ class Decoder {
   Status read_tensor_type(Bytes bytes, TypeProto& out);
   Status read_shape(Bytes bytes, TypeProto& out);
 
-  Bytes file_;
   int depth_left_;
   uint64_t messages_left_;
 };
-
-Status Decoder::next(Bytes message, size_t* at, Field* out) {
-  const std::byte* start = message.data() + *at;
-  uint64_t key = 0;
-  if (!take_varint(message, at, &key)) return fail(start, "want a field, got a cut-off varint");
-  if (key >> 3 == 0 || key >> 3 > (1u << 29) - 1)
-    return fail(start, cat("want a field number from 1 to 2^29 - 1, got ", key >> 3));
-  out->number = uint32_t(key >> 3);
-  out->wire = uint8_t(key & 7);
-  const size_t content = *at;
-  uint64_t size = 0;
-  switch (out->wire) {
-    case kVarint:
-      if (!take_varint(message, at, &out->value)) return fail(start, "want a varint, got a cut-off one");
-      out->bytes = message.subspan(content, *at - content);
-      return {};
-    case kFixed64: size = 8; break;
-    case kFixed32: size = 4; break;
-    case kBytes:
-      if (!take_varint(message, at, &size)) return fail(start, "want a length, got a cut-off varint");
-      break;
-    default: return fail(start, cat("field ", out->number, ": want a wire type of 0, 1, 2 or 5, got ", out->wire));
-  }
-  if (size > message.size() - *at)
-    return fail(start, cat("field ", out->number, ": want ", size, " bytes, got ", message.size() - *at));
-  out->bytes = message.subspan(*at, size);
-  *at += size;
-  return {};
-}
-
-Status Decoder::integers(const Field& field, std::vector<int64_t>& out) const {
-  if (field.wire == kVarint) return out.push_back(int64_t(field.value)), Status();
-  FRL_TRY(want(field, kBytes));
-  for (size_t at = 0; at < field.bytes.size();) {
-    uint64_t value = 0;
-    if (!take_varint(field.bytes, &at, &value))
-      return fail(field.bytes.data(), cat("field ", field.number, ": want varints, got a cut-off one"));
-    out.push_back(int64_t(value));
-  }
-  return {};
-}
-
-Status Decoder::reals(const Field& field, std::vector<float>& out) const {
-  if (field.wire == kFixed32) return real(field, out.emplace_back());
-  FRL_TRY(want(field, kBytes));
-  if (field.bytes.size() % 4 != 0)
-    return fail(field.bytes.data(), cat("field ", field.number, ": want whole floats"));
-  const size_t n = out.size();
-  out.resize(n + field.bytes.size() / 4);
-  if (!field.bytes.empty()) std::memcpy(out.data() + n, field.bytes.data(), field.bytes.size());
-  return {};
-}
 
 Status Decoder::read(Bytes bytes, EntryProto& out) {
   return each(bytes, [&](const Field& f) -> Status {
@@ -412,33 +282,6 @@ Result<TensorProto> decode_tensor(Bytes bytes, const WireLimits& limits) {
   TensorProto out;
   FRL_TRY(Decoder(bytes, limits).read(bytes, out));
   return out;
-}
-
-bool decode_varints(const Numbers& numbers, int64_t n, std::vector<int64_t>* out) {
-  int64_t count = 0;
-  for (const Bytes chunk : numbers.chunks)
-    for (const std::byte byte : chunk) count += uint8_t(byte) < 0x80;
-  if (count != n) return false;
-  out->reserve(size_t(n));
-  for (const Bytes chunk : numbers.chunks)
-    for (size_t at = 0; at < chunk.size();) {
-      uint64_t value = 0;
-      if (!take_varint(chunk, &at, &value)) return false;
-      out->push_back(int64_t(value));
-    }
-  return out->size() == size_t(n);
-}
-
-bool decode_fixed(const Numbers& numbers, size_t size_bytes, void* out) {
-  size_t at = 0;
-  for (const Bytes chunk : numbers.chunks) at += chunk.size();
-  if (at != size_bytes) return false;
-  at = 0;
-  for (const Bytes chunk : numbers.chunks) {
-    std::memcpy(static_cast<std::byte*>(out) + at, chunk.data(), chunk.size());
-    at += chunk.size();
-  }
-  return true;
 }
 
 }  // namespace ferrule::onnx
