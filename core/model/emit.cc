@@ -202,7 +202,7 @@ Val topk_places(Val x, int64_t axis, int64_t k) {
 }
 
 Val iota(Block& block, Type type, int64_t n) {
-  if (block.failed() || !block.may_make(n * size_bytes(type))) return {&block, kNoValue};
+  if (block.failed() || !block.may_make(n > INT32_MAX ? INT64_MAX / 2 : n * size_bytes(type))) return {&block, kNoValue};
   Tensor out(TensorType{type, Shape{n}});
   for (int64_t i = 0; i < n; ++i) out.set_f64(i, double(i));
   return block.made(std::move(out), "iota");

@@ -1,5 +1,6 @@
 // The order in which the nodes of a graph are imported.
-#include <algorithm>
+#include <functional>
+#include <unordered_set>
 
 #include "core/base/text.h"
 #include "core/model/importer.h"
@@ -9,14 +10,22 @@ namespace {
 
 using Names = std::unordered_map<std::string_view, uint32_t>;
 
-// Every name that a node or a body inside it mentions; a superset of what it needs.
+// Every name from outside that a node or a body inside it mentions.
 template <class Fn>
 void each_name(const onnx::NodeProto& node, Fn fn) {
   for (const std::string_view input : node.inputs) fn(input);
   for (const onnx::AttributeProto& attribute : node.attributes) {
     if (!attribute.graph) continue;
-    for (const onnx::NodeProto& inner : attribute.graph->nodes) each_name(inner, fn);
-    for (const onnx::ValueProto& output : attribute.graph->outputs) fn(output.name);
+    const onnx::GraphProto& graph = *attribute.graph;
+    std::unordered_set<std::string_view> own;
+    for (const onnx::ValueProto& input : graph.inputs) own.insert(input.name);
+    for (const onnx::TensorProto& tensor : graph.initializers) own.insert(tensor.name);
+    for (const onnx::NodeProto& inner : graph.nodes) own.insert(inner.outputs.begin(), inner.outputs.end());
+    const std::function<void(std::string_view)> outside = [&](std::string_view name) {
+      if (!own.contains(name)) fn(name);
+    };
+    for (const onnx::NodeProto& inner : graph.nodes) each_name(inner, outside);
+    for (const onnx::ValueProto& output : graph.outputs) outside(output.name);
   }
 }
 
