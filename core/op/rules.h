@@ -5,9 +5,11 @@
 
 namespace ferrule {
 
+using Operands = std::span<const Tensor* const>;
+using Results = std::span<Tensor>;
+
 #define INFER(name) Result<std::vector<TensorType>> name(const OpCall& call)
-#define EVAL(name) \
-  Status name(const OpCall& call, std::span<const Tensor* const> operands, std::span<Tensor> results)
+#define EVAL(name) Status name(const OpCall& call, Operands operands, Results results)
 
 // infer_*.cc. A rule may trust arity and the type of the first operand, and nothing else.
 INFER(infer_pointwise);
