@@ -67,10 +67,13 @@ Result<std::shared_ptr<Driver>> Driver::start(Library library, const Inspection&
                                               LogSink sink, const std::map<std::string, std::string>& settings) {
   const auto entry = reinterpret_cast<frl_entry_fn>(library.find("frl_plugin_v1"));
   if (!entry) return wrong("entry: want the exported symbol frl_plugin_v1, got none");
-  library.keep();  // a plugin that may go is unmapped by nobody either: a handle may still be in use
-  FRL_LET(auto driver, start(entry, inspection.id, std::move(team), std::move(sink), settings));
-  driver->library_ = std::move(library);
-  driver->path_ = std::move(path);
+  auto driver = start(entry, inspection.id, std::move(team), std::move(sink), settings);
+  // Unmapping code that may still have a thread or a hook is how hosts crash at exit: only a plugin
+  // that promises to be clean goes.
+  if (!driver.ok() || !(driver.value()->table_.flags & FRL_PLUGIN_CAN_UNLOAD)) library.keep();
+  FRL_TRY(driver.status());
+  (*driver)->library_ = std::move(library);
+  (*driver)->path_ = std::move(path);
   return driver;
 }
 
