@@ -66,7 +66,7 @@ Result<NodeId> Graph::emit_node(OpId op, Attributes attributes, std::vector<Valu
     results.push_back(add_value({.type = type, .maker = id, .result = result}));
   }
   nodes_.push_back({op, std::move(attributes), std::move(operands), std::move(results), std::move(bodies),
-                    current_sources_, {}});
+                    current_sources_, {}, current_device_});
   return id;
 }
 
