@@ -105,6 +105,12 @@ int64_t extent_of(const Term& term, char label) {
   return at == std::string::npos ? 1 : term.x.dim(int64_t(at));
 }
 
+// An extent of 1 stands for any.
+int64_t joint_extent(const Term& a, const Term& b, char label) {
+  const int64_t extent = extent_of(a, label);
+  return extent == 1 ? extent_of(b, label) : extent;
+}
+
 // Both terms as one matrix product: [shared.., left, inner] x [shared.., inner, right].
 Term product(Term a, Term b, const std::string& later) {
   a = summed(a, b.labels + later), b = summed(b, a.labels + later);
@@ -115,34 +121,22 @@ Term product(Term a, Term b, const std::string& later) {
   }
   for (const char c : b.labels)
     if (a.labels.find(c) == std::string::npos) right += c;
-  Ints result;
-  const auto shape_of = [&](const std::string& rows, const std::string& columns, const Term& of) {
-    Ints dims;
-    for (const char c : shared) dims.push_back(extent_of(of, c));
-    for (const std::string* part : {&rows, &columns}) {
-      int64_t extent = 1;
-      for (const char c : *part) extent *= part == &rows || part == &columns ? std::max(extent_of(a, c), extent_of(b, c)) : 1;
-      dims.push_back(extent);
-    }
-    return dims;
-  };
-  // An extent of 1 stands for any: inner ones are spread so that both sides sum the same number.
+  // Inner axes are spread, so that both sides sum the same number of products.
   const auto matrix = [&](const Term& term, const std::string& rows, const std::string& columns) {
-    Val x = arranged(term, shared + rows + columns);
-    Ints full = x.dims();
-    const std::string order = shared + rows + columns;
-    for (size_t i = 0; i < order.size() && i < full.size(); ++i)
-      if (inner.find(order[i]) != std::string::npos) full[i] = std::max(extent_of(a, order[i]), extent_of(b, order[i]));
-    return reshape(broadcast_to(x, full), shape_of(rows, columns, term));
+    Ints full, dims;
+    for (const char c : shared) full.push_back(extent_of(term, c)), dims.push_back(full.back());
+    for (const std::string& part : {rows, columns}) {
+      int64_t together = 1;
+      for (const char c : part) full.push_back(joint_extent(a, b, c)), together *= full.back();
+      dims.push_back(together);
+    }
+    return reshape(broadcast_to(arranged(term, shared + rows + columns), full), dims);
   };
   const Val y = matmul(matrix(a, left, inner), matrix(b, inner, right));
-  for (const char c : shared + left + right) result.push_back(std::max(extent_of(a, c), extent_of(b, c)));
-  // max() of 0 and 1 is 1, but an empty axis stays empty.
-  for (size_t i = 0; i < result.size(); ++i) {
-    const char c = (shared + left + right)[i];
-    if (extent_of(a, c) == 0 || extent_of(b, c) == 0) result[i] = 0;
-  }
-  return {reshape(y, result), shared + left + right};
+  const std::string labels = shared + left + right;
+  Ints dims;
+  for (const char c : labels) dims.push_back(joint_extent(a, b, c));
+  return {reshape(y, dims), labels};
 }
 
 // The result's labels where the equation does not say: those that occur once, in order.

@@ -78,6 +78,7 @@ std::span<const ImportRow> quant_rows();
 std::span<const ImportRow> loss_rows();
 std::span<const ImportRow> signal_rows();
 std::span<const ImportRow> control_rows();
+std::span<const ImportRow> loop_rows();
 std::span<const ImportRow> sequence_rows();
 
 // The version of a domain in these imports; 0 if it is not imported.

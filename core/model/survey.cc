@@ -92,7 +92,7 @@ const ImportRow* find_row(std::string_view domain, std::string_view op, int64_t 
     auto* map = new std::unordered_map<std::string_view, std::vector<const ImportRow*>>;
     for (const auto family : {math_rows(), shape_rows(), index_rows(), reduce_rows(), constant_rows(), conv_rows(),
                               resize_rows(), norm_rows(), attention_rows(), einsum_rows(), rnn_rows(), quant_rows(),
-                              loss_rows(), signal_rows(), control_rows(), sequence_rows()})
+                              loss_rows(), signal_rows(), control_rows(), loop_rows(), sequence_rows()})
       for (const ImportRow& row : family) (*map)[row.op].push_back(&row);
     return map;
   }();
