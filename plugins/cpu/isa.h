@@ -29,6 +29,18 @@ struct Isa {
   // f32 tiles from and to 16-bit storage, and the rounding that a member of such a type does.
   TileFn load_f16, load_bf16, store_f16, store_bf16, round_f16, round_bf16;
   TileFn narrow_odd;  // f64 to f32 so that a later rounding to 16 bits is the only one
+
+  // Rows of f32, n >= 1. Extremes are NaN if any element is.
+  double (*sum)(const float* x, int64_t n);
+  float (*top)(const float* x, int64_t n);
+  float (*bottom)(const float* x, int64_t n);
+  void (*add_to)(double* target, const float* x, int64_t n);
+  void (*softmax)(float* y, const float* x, int64_t n);  // y may be x
+  void (*log_softmax)(float* y, const float* x, int64_t n);
+  // scale and shift may be null.
+  void (*layer_norm)(float* y, const float* x, const float* scale, const float* shift, int64_t n,
+                     double epsilon);
+  void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
 };
 
 // The best set for this machine, or the one called `name` if the machine has it.

@@ -8,7 +8,9 @@ struct Row {
   Maker maker;
 };
 constexpr Row kRows[] = {
-    {FRL_OP_pointwise, make_pointwise},
+#define FRL_MAKER(op, function) {FRL_OP_##op, function},
+#include "plugins/cpu/makers.def"
+#undef FRL_MAKER
 };
 
 }  // namespace

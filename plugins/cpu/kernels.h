@@ -98,8 +98,7 @@ using Maker = KernelPtr (*)(const Context& context, const frl::Region& region);
 // Of the op or kind; null if this plugin has none.
 Maker find_maker(uint32_t op);
 
-// The makers, by family. Each is a row of the table in kernels.cc.
-#define FRL_MAKER(name) KernelPtr name(const Context& context, const frl::Region& region);
+#define FRL_MAKER(op, function) KernelPtr function(const Context& context, const frl::Region& region);
 #include "plugins/cpu/makers.def"
 #undef FRL_MAKER
 

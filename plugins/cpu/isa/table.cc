@@ -19,6 +19,7 @@ Isa table() {
 #endif
   isa.unary = find_unary, isa.binary = find_binary, isa.select = find_select, isa.cast = find_cast;
   fill_conversions(&isa);
+  fill_rows(&isa);
   return isa;
 }
 

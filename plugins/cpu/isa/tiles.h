@@ -55,6 +55,7 @@ TileFn find_binary(uint32_t op, Work work);
 TileFn find_select(Work work);
 TileFn find_cast(Work from, Work to);
 void fill_conversions(Isa* isa);
+void fill_rows(Isa* isa);
 
 }  // namespace FRL_ISA
 }  // namespace cpu
