@@ -22,7 +22,10 @@ Ints axes_attribute(ModelNode& n, const char* name, size_t n_axes, int64_t fallb
   return out;
 }
 
-Ints spatial(Val x) { return x.rank() > 2 ? Ints(x.dims().begin() + 2, x.dims().end()) : Ints(); }
+Ints spatial(Val x) {
+  const Ints dims = x.dims();
+  return dims.size() > 2 ? Ints(dims.begin() + 2, dims.end()) : Ints();
+}
 
 constexpr const char* kAutoPads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
 enum AutoPad : int64_t { kNotSet, kSameUpper, kSameLower, kValid };
