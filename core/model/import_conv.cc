@@ -22,7 +22,10 @@ Ints axes_attribute(ModelNode& n, const char* name, size_t n_axes, int64_t fallb
   return out;
 }
 
-Ints spatial(Val x) { return x.rank() > 2 ? Ints(x.dims().begin() + 2, x.dims().end()) : Ints(); }
+Ints spatial(Val x) {
+  const Ints dims = x.dims();
+  return dims.size() > 2 ? Ints(dims.begin() + 2, dims.end()) : Ints();
+}
 
 constexpr const char* kAutoPads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
 enum AutoPad : int64_t { kNotSet, kSameUpper, kSameLower, kValid };
@@ -130,17 +133,24 @@ void conv_transpose(ModelNode& n) {
   n.out(0, n.block().emit(FRL_OP_conv_transpose, attributes, {x, w, n.maybe(2)}));
 }
 
+// Places in row-major images as places in column-major ones.
+Val column_major(ModelNode& n, Val places, Val x) {
+  if (!n.want(x.rank() == 4, "[n, c, h, w] for storage_order 1")) return places;
+  const double height = double(x.dim(2)), width = double(x.dim(3));
+  const Val image = places / (height * width), inside = places - image * (height * width), row = inside / width;
+  return image * (height * width) + (inside - row * width) * height + row;
+}
+
 void max_pool(ModelNode& n) {
   const Val x = n.in(0);
   const Window w = window_of(n, x);
-  if (n.wants(1) && n.i("storage_order", 0)) return n.unsupported("column-major places (storage_order 1)");
   Attributes attributes(FRL_OP_max_pool);
   attributes.set_list(FRL_AT_max_pool_kernel, w.kernel).set_list(FRL_AT_max_pool_strides, w.strides);
   attributes.set_list(FRL_AT_max_pool_dilations, w.dilations).set_list(FRL_AT_max_pool_pads, w.pads);
   attributes.set_i(FRL_AT_max_pool_ceil, n.i("ceil_mode", 0) != 0);
   const auto results = n.block().emit_all(FRL_OP_max_pool, attributes, {x});
   n.out(0, results[0]);
-  n.out(1, results[1]);
+  if (n.wants(1)) n.out(1, n.i("storage_order", 0) ? column_major(n, results[1], x) : results[1]);
 }
 
 Val average(ModelNode& n, Val x, const Window& w, bool count_pads) {

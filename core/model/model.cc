@@ -150,7 +150,11 @@ Result<Tensor> parse_tensor(Bytes bytes, std::shared_ptr<const void> owner) {
   // In a sequence or an optional the elements are messages in the field that is a tensor's segment.
   if (proto.has_segment && no_elements)
     return Status(Code::unsupported, "want a tensor, got a sequence or an optional");
-  return onnx::read_tensor(proto, std::move(owner), nullptr);
+  auto tensor = onnx::read_tensor(proto, std::move(owner), nullptr);
+  // Other messages have other meanings for the same fields, and then little fits.
+  if (!tensor.ok() && proto.name.empty() && !proto.has_raw)
+    return Status(tensor.status().code(), cat(tensor.status().message(), " (a sequence or an optional is not read)"));
+  return tensor;
 }
 
 }  // namespace ferrule

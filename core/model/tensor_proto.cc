@@ -19,6 +19,7 @@ struct ElementRow {
 };
 
 constexpr ElementRow kElements[] = {
+    {0, "undefined", Type::none, nullptr},
     {1, "f32", Type::f32, &TensorProto::floats},
     {2, "u8", Type::u8, &TensorProto::int32s},
     {3, "i8", Type::i8, &TensorProto::int32s},
