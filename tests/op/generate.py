@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes golden/onnx.txt and golden/functions.txt from sources that share nothing with Ferrule.
+"""Writes golden/{onnx,runtime,functions}.txt from sources that share nothing with Ferrule.
 
-Needs numpy, mpmath and onnx (the files in the tree come from onnx 1.23.2, mpmath 1.4.1, numpy 2.4.6).
+Needs numpy, mpmath, onnx and onnxruntime; each file names the version that it came from.
 
   onnx.txt       operands and results of ONNX's own node tests, in the terms of frl_ops.def
+  runtime.txt    what ONNX Runtime gives for combinations of attributes that those tests leave out
   functions.txt  POINTWISE functions by mpmath with 60 digits, rounded once to the element type
 """
 import os
@@ -376,6 +377,119 @@ def onnx_cases():
             yield text
 
 
+# ---- ONNX Runtime ---------------------------------------------------------------------------------
+
+
+def run_node(op, attributes, operands, n_results):
+    import onnx
+    import onnxruntime
+
+    helper = onnx.helper
+    names = ["" if v is None else f"x{i}" for i, v in enumerate(operands)]
+    results = [f"y{i}" for i in range(n_results)]
+    fed = {n: v for n, v in zip(names, operands) if n}
+    inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in fed.items()]
+    kinds = [onnx.TensorProto.INT64 if op == "MaxPool" and i else None for i in range(n_results)]
+    first = helper.np_dtype_to_tensor_dtype(operands[0].dtype)
+    outputs = [helper.make_tensor_value_info(n, k or first, None) for n, k in zip(results, kinds)]
+    graph = helper.make_graph([helper.make_node(op, names, results, **attributes)], "g", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, fed)
+
+
+def recurrent_operands(random, op, directions, t=3, n=2, width=2, h=2):
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+
+    def values(*shape):
+        return np.round(random.uniform(-1.5, 1.5, shape), 2).astype(np.float32)
+
+    out = [values(t, n, width), values(directions, gates * h, width), values(directions, gates * h, h),
+           values(directions, 2 * gates * h), np.array([t, 1], np.int32), values(directions, n, h)]
+    return out + [values(directions, n, h), values(directions, 3 * h)] if op == "LSTM" else out
+
+
+ONNX_NAMES = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softsign": "Softsign"}
+RECURRENT = [  # op, note, direction, our activations, more attributes
+    ("LSTM", "both ways with lengths, peepholes and a clip", "bidirectional", [], {"clip": 0.5}),
+    ("LSTM", "reverse with activations", "reverse", ["sigmoid", "softsign", "relu"], {}),
+    ("LSTM", "with coupled gates", "forward", [], {"input_forget": 1}),
+    ("GRU", "both ways with lengths", "bidirectional", [], {"clip": 0.75}),
+    ("GRU", "reverse, linear before reset", "reverse", [], {"linear_before_reset": 1}),
+    ("RNN", "both ways with activations", "bidirectional", ["relu", "tanh"], {}),
+    ("RNN", "reverse", "reverse", [], {"clip": 0.5}),
+]
+
+
+def recurrent_cases(random):
+    for op, note, direction, activations, more in RECURRENT:
+        operands = recurrent_operands(random, op, 2 if direction == "bidirectional" else 1)
+        if "input_forget" in more:
+            operands = operands[:7]
+        attributes = {"direction": direction, "hidden_size": 2, **more}
+        if activations:
+            attributes["activations"] = [ONNX_NAMES[a] for a in activations]
+        results = run_node(op, attributes, operands, 3 if op == "LSTM" else 2)
+        ours = {"direction": ["forward", "reverse", "bidirectional"].index(direction), **more}
+        if activations:
+            ours["activations"] = activations
+        yield case(op.lower(), note, ours, operands, results, 2e-6)
+
+
+def converted_case(op, note, attributes, operands, n_results=1):
+    results = run_node(op, attributes, operands, n_results)
+    ours, out, operands, results = CONVERTERS[op](attributes, operands, results)
+    return case(ours, note, out, operands, results, 5e-6)
+
+
+def window_cases(random):
+    def values(*shape):
+        return random.integers(-4, 5, shape).astype(np.float32)
+
+    window = {"strides": [2, 1], "dilations": [1, 2], "pads": [1, 2, 0, 1]}
+    yield converted_case("Conv", "groups, dilations, uneven pads, bias", {**window, "group": 2},
+                         [values(1, 4, 5, 4), values(2, 2, 2, 3), values(2)])
+    yield converted_case("ConvTranspose", "groups, dilations, uneven pads, bias",
+                         {**window, "group": 2, "output_padding": [1, 0]}, [values(1, 4, 3, 4), values(4, 1, 2, 3), values(2)])
+    yield converted_case("Conv", "over three axes", {"pads": [0, 1, 0, 0, 0, 1]}, [values(1, 1, 2, 3, 3), values(1, 1, 2, 2, 2)])
+    pool = {"kernel_shape": [2, 3], **window, "ceil_mode": 1}
+    yield converted_case("MaxPool", "dilations, uneven pads, rounding up", pool, [values(1, 2, 5, 5)], 2)
+    pool = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 0, 1, 1], "ceil_mode": 1}
+    yield converted_case("AveragePool", "uneven pads, rounding up", pool, [values(1, 1, 4, 4)])
+    yield converted_case("AveragePool", "counting pads, rounding up", {**pool, "count_include_pad": 1}, [values(1, 1, 4, 4)])
+
+
+def sample_cases(random):
+    x = random.integers(-9, 10, (1, 1, 3, 4)).astype(np.float32)
+    grid = np.round(random.uniform(-1.6, 1.6, (1, 2, 3, 2)), 2).astype(np.float32)
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for corners in (0, 1):
+                attributes = {"mode": mode, "padding_mode": padding, "align_corners": corners}
+                yield converted_case("GridSample", f"{mode}, {padding}", attributes, [x, grid])
+    rois = np.array([[0, 0, 3, 2], [-0.5, 0.5, 2, 2.5], [1, 1, 1.5, 1.25]], np.float32)
+    for mode in ("avg", "max"):
+        for coordinates in ("half_pixel", "output_half_pixel"):
+            attributes = {"mode": mode, "coordinate_transformation_mode": coordinates, "output_height": 2,
+                          "output_width": 2, "spatial_scale": 1.25}
+            yield converted_case("RoiAlign", f"{mode}, {coordinates}", attributes, [x, rois, np.zeros(3, np.int64)])
+
+
+def resize_cases(random):
+    x = random.integers(-9, 10, (1, 1, 3, 5)).astype(np.float32)
+    for mode in ("nearest", "linear", "cubic"):
+        for coordinates in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"):
+            attributes = {"mode": mode, "coordinate_transformation_mode": coordinates}
+            scales = np.array([1, 1, 2 / 3, 1.6], np.float32)
+            yield converted_case("Resize", f"{mode}, {coordinates}", attributes, [x, None, scales])
+
+
+def runtime_cases():
+    random = np.random.default_rng(1)
+    for cases in (recurrent_cases, window_cases, sample_cases, resize_cases):
+        yield from cases(random)
+
+
 # ---- POINTWISE functions ----------------------------------------------------------------------------
 
 mpmath.mp.dps = 60
@@ -449,7 +563,9 @@ def write(name, source, cases):
 
 def main():
     import onnx
+    import onnxruntime
 
+    write("runtime.txt", f"onnxruntime {onnxruntime.__version__}, CPU", runtime_cases())
     write("functions.txt", f"mpmath {mpmath.__version__}, 60 digits, rounded once", function_cases())
     write("onnx.txt", f"node tests of onnx {onnx.__version__}", onnx_cases())
 
