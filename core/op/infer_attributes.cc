@@ -70,8 +70,8 @@ constexpr RangeRow kRanges[] = {
     {FRL_OP_conv_bias_act, FRL_AT_conv_bias_act_groups, 1, kMaxWindow},
     {FRL_OP_roi_align, FRL_AT_roi_align_height, 1, kMaxWindow},
     {FRL_OP_roi_align, FRL_AT_roi_align_width, 1, kMaxWindow},
-    // A sample is a loop turn for each result element.
-    {FRL_OP_roi_align, FRL_AT_roi_align_sampling_ratio, 0, 1024},
+    // Its square is how many samples each result element takes.
+    {FRL_OP_roi_align, FRL_AT_roi_align_sampling_ratio, 0, 128},
     {FRL_OP_non_max_suppression, FRL_AT_non_max_suppression_max_per_class, 0, INT64_MAX},
     {FRL_OP_layer_norm, FRL_AT_layer_norm_axes_n, 1, kMaxRank},
     {FRL_OP_rms_norm, FRL_AT_rms_norm_axes_n, 1, kMaxRank},

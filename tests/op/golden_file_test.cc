@@ -1,4 +1,6 @@
 // Reading of case files.
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -107,6 +109,14 @@ T parse_element(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<std::string> golden_files() {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(FRL_TEST_DATA "/op/golden"))
+    if (entry.path().extension() == ".txt") out.push_back(entry.path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
 
 std::vector<GoldenCase> read_golden_file(const std::string& path) {
   std::ifstream in(path);

@@ -11,14 +11,6 @@
 namespace ferrule {
 namespace {
 
-std::vector<std::string> golden_files() {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(FRL_TEST_DATA "/op/golden"))
-    if (entry.path().extension() == ".txt") out.push_back(entry.path().string());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 // Distance from `value` to the next number of a float type with these bits of fraction.
 double ulp_of(Type type, double value) {
   const auto [fraction, least] = type == Type::f64 ? std::pair(52, -1022) : type == Type::f32 ? std::pair(23, -126)
