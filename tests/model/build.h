@@ -15,14 +15,14 @@ inline std::string varint(uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += char(value | 0x80);
   return out + char(value);
 }
-inline std::string number(int field, uint64_t value) { return varint(uint64_t(field) << 3) + varint(value); }
+inline std::string number(int field, uint64_t value) { return cat(varint(uint64_t(field) << 3), varint(value)); }
 inline std::string bytes(int field, const std::string& content) {
-  return varint(uint64_t(field) << 3 | 2) + varint(content.size()) + content;
+  return cat(varint(uint64_t(field) << 3 | 2), varint(content.size()), content);
 }
 inline std::string real(int field, float value) {
   std::string out(4, '\0');
   std::memcpy(out.data(), &value, 4);
-  return varint(uint64_t(field) << 3 | 5) + out;
+  return cat(varint(uint64_t(field) << 3 | 5), out);
 }
 
 // Attributes, complete with their field in the node.
