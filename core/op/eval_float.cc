@@ -65,9 +65,9 @@ constexpr Row kRows[] = {
     FLOAT_ROW(hard_swish, a * clamp(a + 3, 0, 6) / 6),
     FLOAT_ROW(mish, a * std::tanh(softplus(a))),
     FLOAT_ROW(silu, a / (1 + std::exp(-a))),
-    FLOAT_ROW(gelu, a * (0.5 * (1 + std::erf(a / std::sqrt(2.0))))),
-    // sqrt(2 / pi)
-    FLOAT_ROW(gelu_tanh, a * (0.5 * (1 + std::tanh(std::sqrt(2 / M_PI) * (a + 0.044715 * a * a * a))))),
+    FLOAT_ROW(gelu, a * (0.5 * std::erfc(-a / std::sqrt(2.0)))),
+    // (1 + tanh(u)) / 2 without its cancellation
+    FLOAT_ROW(gelu_tanh, a / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (a + 0.044715 * a * a * a)))),
     FLOAT_ROW(thresholded_relu, a > p[0] ? a : zero_like(a)),
     FLOAT_ROW(shrink, a < -p[0] ? a + p[1] : a > p[0] ? a - p[1] : zero_like(a)),
     FLOAT_ROW(add, a + b),

@@ -1,4 +1,4 @@
-// Reference evaluation of linear algebra: products, determinants, Fourier transforms.
+// Reference evaluation of linear algebra: products and determinants.
 #include <algorithm>
 #include <cmath>
 
@@ -68,42 +68,6 @@ Status eval_det(const OpCall&, Operands operands, Results results) {
   const int64_t n = operands[0]->shape().back();
   std::vector<double> out(static_cast<size_t>(results[0].n_elements()));
   for (size_t i = 0; i < out.size(); ++i) out[i] = determinant(x.data() + int64_t(i) * n * n, n);
-  store(out, results[0]);
-  return {};
-}
-
-// The sum as it is defined; the powers of the root of unity come from a table.
-Status eval_dft(const OpCall& call, Operands operands, Results results) {
-  const Shape& x = operands[0]->shape();
-  const Shape& y = results[0].shape();
-  const size_t axis = from_end(x, call.attributes.i(FRL_AT_dft_axis));
-  const bool inverse = call.attributes.i(FRL_AT_dft_inverse) != 0;
-  const int64_t attribute = call.attributes.i(FRL_AT_dft_length);
-  const int64_t n = attribute ? attribute : x[axis], used = std::min(n, x[axis]), parts = x.back();
-  std::vector<double> out(static_cast<size_t>(y.n_elements()));
-  if (out.empty()) return {};
-  std::vector<double> cosines(static_cast<size_t>(n)), sines(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    const double angle = (inverse ? 2 : -2) * M_PI * double(i) / double(n);
-    cosines[size_t(i)] = std::cos(angle), sines[size_t(i)] = std::sin(angle);
-  }
-  const std::vector<double> in = load<double>(*operands[0]);
-  const Lanes from(sub_shape(x, 0, x.rank() - 1), axis), to(sub_shape(y, 0, y.rank() - 1), axis);
-  const double scale = inverse ? 1 / double(n) : 1;
-  for (int64_t lane = 0; lane < from.outer * from.inner; ++lane) {
-    const int64_t outer = lane / from.inner, inner = lane % from.inner;
-    for (int64_t k = 0; k < to.n; ++k) {
-      double re = 0, im = 0;
-      for (int64_t i = 0, turn = 0; i < used; ++i, turn = (turn + k) % n) {
-        const size_t at = size_t(((outer * from.n + i) * from.inner + inner) * parts);
-        const double a = in[at], b = parts == 2 ? in[at + 1] : 0, c = cosines[size_t(turn)], s = sines[size_t(turn)];
-        re += a * c - b * s;
-        im += a * s + b * c;
-      }
-      const size_t at = size_t(((outer * to.n + k) * to.inner + inner) * 2);
-      out[at] = re * scale, out[at + 1] = im * scale;
-    }
-  }
   store(out, results[0]);
   return {};
 }

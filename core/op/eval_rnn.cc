@@ -72,7 +72,8 @@ void lstm_step(const Layer& layer, const double* input, State& state) {
     const double f = layer.flag ? 1 - i : layer.activate(0, layer.gate(input, state.h, forget_gate, u) + p_f[u] * c);
     c = f * c + i * layer.activate(1, layer.gate(input, state.h, cell_gate, u));
     const double o = layer.activate(0, layer.gate(input, state.h, output_gate, u) + p_o[u] * c);
-    next[size_t(u)] = o * layer.activate(2, c);
+    // The clip is for sums of gates; what the cell holds passes as it is.
+    next[size_t(u)] = o * layer.activations[2](c);
   }
   state.h = std::move(next);
 }

@@ -12,12 +12,12 @@ Result<Dim> count_windows(const OpCall& call, const Dim& x, const WindowAxis& w,
   // With stride 1 and as much padding as a window takes away, the extent stays, whatever it is.
   if (w.stride == 1 && w.begin + w.end == span - 1) return x;
   if (x.symbol) return refuse(call, "exact spatial extents, or windows that keep them");
-  if (padded < span && !ceil && x.extent == 0) return Dim{0, 0};
-  const int64_t room = padded - span + (ceil ? w.stride - 1 : 0);
-  if (room < 0)
+  const int64_t room = padded - span;
+  int64_t n = room < 0 ? 0 : room / w.stride + 1;
+  const bool has_rest = room < 0 || room % w.stride != 0;
+  if (ceil && has_rest && n * w.stride < x.extent + w.begin) ++n;
+  if (n == 0 && x.extent > 0)
     return refuse(call, cat("padded extents that a window of ", span, " fits in"), std::to_string(padded));
-  int64_t n = room / w.stride + 1;
-  if (ceil && (n - 1) * w.stride >= x.extent + w.begin) --n;
   return Dim{n, 0};
 }
 

@@ -46,15 +46,19 @@ Types infer_dft(const OpCall& call) {
   if ((x.back() != 1 && x.back() != 2) || axis == rank - 1)
     return refuse(call, "1 or 2 elements on the last axis, and another axis to transform");
   const bool onesided = call.attributes.i(FRL_AT_dft_onesided);
-  if (onesided && (x.back() != 1 || call.attributes.i(FRL_AT_dft_inverse)))
-    return refuse(call, "a forward transform of real values when onesided");
+  const bool inverse = call.attributes.i(FRL_AT_dft_inverse);
+  if (onesided && !inverse && x.back() != 1) return refuse(call, "real values when onesided");
   const int64_t length = call.attributes.i(FRL_AT_dft_length);
   if (length < 0) return refuse(call, "a length of 0 or more", std::to_string(length));
-  Dims dims = dims_of(x);
   if (onesided && !length) FRL_TRY(want_exact(call, 0, axis));
-  if (length) dims[axis] = {length, 0};
-  if (onesided && dims[axis].extent) dims[axis].extent = dims[axis].extent / 2 + 1;
-  dims[rank - 1] = {2, 0};
+  if (onesided && inverse && !length && x[axis] == 0) return refuse(call, cat("an element on axis ", axis));
+  Dims dims = dims_of(x);
+  if (length)
+    dims[axis] = {length, 0};
+  else if (onesided && inverse)
+    dims[axis].extent = 2 * (x[axis] - 1);
+  if (onesided && !inverse && dims[axis].extent) dims[axis].extent = dims[axis].extent / 2 + 1;
+  dims[rank - 1] = {onesided && inverse ? 1 : 2, 0};
   return one_result(call, type_of(call, 0), dims);
 }
 

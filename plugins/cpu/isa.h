@@ -1,0 +1,49 @@
+// Hot loops, compiled once for each instruction set; the best one that the machine runs is chosen
+// when a device opens. Whoever adds a loop adds a slot here and fills it in isa/.
+#pragma once
+
+#include <cstdint>
+
+namespace cpu {
+
+// One op on n elements of a tile. dst may be exactly a, b or c; p: two f64 attributes.
+using TileFn = void (*)(void* dst, const void* a, const void* b, const void* c, int64_t n,
+                        const double* p);
+
+// How elements look inside a tile: 16-bit floats are f32 there.
+enum Work : uint8_t {
+  kWorkF64, kWorkF32, kWorkI8, kWorkI16, kWorkI32, kWorkI64, kWorkU8, kWorkU16, kWorkU32, kWorkU64,
+  kWorkBool, kNWork
+};
+
+struct Isa {
+  const char* name;
+  int64_t vector_bytes;
+
+  // Null where the op has no meaning for the type. `work` is that of the result, but for
+  // comparisons and tests, where it is the operands'.
+  TileFn (*unary)(uint32_t op, Work work);
+  TileFn (*binary)(uint32_t op, Work work);
+  TileFn (*select)(Work work);
+  TileFn (*cast)(Work from, Work to);
+  // f32 tiles from and to 16-bit storage, and the rounding that a member of such a type does.
+  TileFn load_f16, load_bf16, store_f16, store_bf16, round_f16, round_bf16;
+  TileFn narrow_odd;  // f64 to f32 so that a later rounding to 16 bits is the only one
+
+  // Rows of f32, n >= 1. Extremes are NaN if any element is.
+  double (*sum)(const float* x, int64_t n);
+  float (*top)(const float* x, int64_t n);
+  float (*bottom)(const float* x, int64_t n);
+  void (*add_to)(double* target, const float* x, int64_t n);
+  void (*softmax)(float* y, const float* x, int64_t n);  // y may be x
+  void (*log_softmax)(float* y, const float* x, int64_t n);
+  // scale and shift may be null.
+  void (*layer_norm)(float* y, const float* x, const float* scale, const float* shift, int64_t n,
+                     double epsilon);
+  void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
+};
+
+// The best set for this machine, or the one called `name` if the machine has it.
+const Isa& choose_isa(const char* name = nullptr);
+
+}  // namespace cpu

@@ -1,0 +1,122 @@
+// Whole rows of f32: sums, extremes, softmax, normalisation. Sums are kept in f64.
+#include "plugins/cpu/isa/tiles.h"
+
+namespace cpu {
+namespace FRL_ISA {
+namespace {
+
+double sum(const float* x, int64_t n) {
+  double s0 = 0, s1 = 0;
+  const int64_t half = n / 2;
+  const float* z = x + half;
+#pragma omp simd reduction(+ : s0, s1)
+  for (int64_t i = 0; i < half; ++i) s0 += x[i], s1 += z[i];
+  return s0 + s1 + (n % 2 ? static_cast<double>(x[n - 1]) : 0.0);
+}
+
+// NaN if any is.
+float top(const float* x, int64_t n) {
+  float best = -kInf;
+  int32_t bad = 0;
+#pragma omp simd reduction(max : best) reduction(| : bad)
+  for (int64_t i = 0; i < n; ++i) {
+    best = x[i] > best ? x[i] : best;
+    bad |= x[i] != x[i];
+  }
+  return bad ? kNan : best;
+}
+float bottom(const float* x, int64_t n) {
+  float best = kInf;
+  int32_t bad = 0;
+#pragma omp simd reduction(min : best) reduction(| : bad)
+  for (int64_t i = 0; i < n; ++i) {
+    best = x[i] < best ? x[i] : best;
+    bad |= x[i] != x[i];
+  }
+  return bad ? kNan : best;
+}
+
+// exp(x - best), with the difference known to twice the precision: its rounding error would be the
+// result's.
+FRL_INLINE float exp_of_difference(float x, float best) {
+  const float d = x - best, back = d - x;
+  const float low = (x - (d - back)) - (best + back);
+  return exp_sum(d, low == low ? low : 0.0f);
+}
+
+void softmax(float* y, const float* x, int64_t n) {
+  const float best = top(x, n);
+  double s = 0;
+#pragma omp simd reduction(+ : s)
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = exp_of_difference(x[i], best);
+    s += static_cast<double>(y[i]);
+  }
+  const float scale = static_cast<float>(1.0 / s);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+}
+void log_softmax(float* y, const float* x, int64_t n) {
+  const float best = top(x, n);
+  double s = 0;
+#pragma omp simd reduction(+ : s)
+  for (int64_t i = 0; i < n; ++i) s += static_cast<double>(exp(x[i] - best));
+  const float shift = static_cast<float>(::log(s));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - best) - shift;
+}
+
+// scale and shift may be null.
+void scale_row(float* y, const float* x, const float* scale, const float* shift, float mean,
+               float factor, int64_t n) {
+  if (scale && shift) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scale[i] + shift[i];
+  } else if (scale) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scale[i];
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor + (shift ? shift[i] : 0.0f);
+  }
+}
+void layer_norm(float* y, const float* x, const float* scale, const float* shift, int64_t n,
+                double epsilon) {
+  const double mean = sum(x, n) / static_cast<double>(n);
+  const float m = static_cast<float>(mean);
+  // Squares around the rounded mean; what it is off by is taken back.
+  double squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < n; ++i) {
+    const float d = x[i] - m;
+    squares += static_cast<double>(d * d);
+  }
+  const double off = mean - static_cast<double>(m);
+  const double variance = squares / static_cast<double>(n) - off * off;
+  const double factor = 1.0 / __builtin_sqrt((variance > 0 || variance != variance ? variance : 0) + epsilon);
+  scale_row(y, x, scale, shift, m, static_cast<float>(factor), n);
+}
+void rms_norm(float* y, const float* x, const float* scale, int64_t n, double epsilon) {
+  double squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  const double factor = 1.0 / __builtin_sqrt(squares / static_cast<double>(n) + epsilon);
+  scale_row(y, x, scale, nullptr, 0.0f, static_cast<float>(factor), n);
+}
+
+// target += x, in f64: column sums.
+void add_to(double* target, const float* x, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) target[i] += static_cast<double>(x[i]);
+}
+
+}  // namespace
+
+void fill_rows(Isa* isa) {
+  isa->sum = sum, isa->top = top, isa->bottom = bottom, isa->add_to = add_to;
+  isa->softmax = softmax, isa->log_softmax = log_softmax;
+  isa->layer_norm = layer_norm, isa->rms_norm = rms_norm;
+}
+
+}  // namespace FRL_ISA
+}  // namespace cpu
