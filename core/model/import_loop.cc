@@ -110,8 +110,9 @@ Status as_scan(ModelNode& n, const Loop& loop, Step& step) {
   return n.block().status();
 }
 
-// Every trip in turn, in the block itself. False, without failing, if a condition depends on data.
-bool unrolled(ModelNode& n, const Loop& loop, Status* why) {
+// Every trip in turn, in the block itself. False, without failing, if a condition is not known: one
+// that depends on inputs is asked for only if `want`, for then each value has an executable of its own.
+bool unrolled(ModelNode& n, const Loop& loop, bool want, Status* why) {
   const int64_t most = n.block().state().request.limits.n_trips;
   std::vector<Entry> carried = loop.carried;
   std::vector<std::vector<Val>> results(loop.n_results());
@@ -130,7 +131,8 @@ bool unrolled(ModelNode& n, const Loop& loop, Status* why) {
       results[i].push_back(unsqueeze(slice.value, {0}));
     }
     Tensor go_on;
-    if (outputs->front().kind != Entry::Kind::tensor || !knowable(n, outputs->front().value, &go_on))
+    const Val next = outputs->front().value;
+    if (outputs->front().kind != Entry::Kind::tensor || !(want ? knowable(n, next, &go_on) : n.try_known(next, &go_on)))
       return stop(Status(Code::unsupported, "its condition depends on data"));
     if (go_on.n_elements() != 1 || go_on.at_i64(0) == 0) break;
   }
@@ -189,13 +191,18 @@ void loop(ModelNode& n) {
     forget(n);
   }
   const bool may_unroll = !loop.condition.ok() || loop.trips == 0;
-  if (may_unroll && unrolled(n, loop, &why_not_unrolled)) return;
+  if (may_unroll && unrolled(n, loop, false, &why_not_unrolled)) return;
   if (wants_values(n)) return;
   forget(n);
-  if (!tensors) return n.fail(may_unroll ? why_not_unrolled : Status(Code::unsupported, "it carries a sequence, and its trips depend on data"));
-  Step step(n, loop, false);
-  if (step.status.ok()) why = as_while(n, loop, step);
-  if (!why.ok()) n.fail(std::move(why));
+  if (tensors) {
+    Step step(n, loop, false);
+    if (step.status.ok()) why = as_while(n, loop, step);
+    if (why.ok()) return;
+    forget(n);
+  } else {
+    why = may_unroll ? why_not_unrolled : Status(Code::unsupported, "it carries a sequence, and its trips depend on data");
+  }
+  if (!may_unroll || !unrolled(n, loop, true, &why_not_unrolled)) n.fail(std::move(why));
 }
 
 constexpr ImportRow kRows[] = {{"", "Loop", 1, kEver, loop, "body"}};

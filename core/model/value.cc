@@ -7,6 +7,9 @@
 namespace ferrule {
 namespace {
 
+// A value that is asked for becomes part of the key under which an executable is kept.
+constexpr int64_t kMostWantedBytes = 1 << 20;
+
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
@@ -30,7 +33,7 @@ Result<Tensor> Block::leaf_value(ValueId id, bool want) {
     return Status(Code::invalid_argument, cat("value of input '", value.name, "': want ", to_string(value.type),
                                               ", got ", to_string(given->second.type())));
   }
-  if (want) add_once(state_.wanted, value.name);
+  if (want && value.type.size_bytes() <= kMostWantedBytes) add_once(state_.wanted, value.name);
   return Status(Code::unsupported, cat("a shape depends on the elements of input '", value.name, "'"));
 }
 
