@@ -62,6 +62,9 @@ struct Isa {
                      double epsilon);
   void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
 
+  // y[i] = start + sum over taps of w[t] rows[t][i]; rows have 15 elements of slack behind n.
+  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n, float start);
+
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;
   template <class T>

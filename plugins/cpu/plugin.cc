@@ -31,11 +31,7 @@ class Device final : public frl::InlineDevice {
   static std::span<const frl_option> options() { return kOptions; }
 
   KernelPtr compile(const frl::Region& region) override {
-    const Maker make = find_maker(region.kind());
-    if (!make)
-      throw frl::Failure(FRL_NOT_CLAIMED,
-                         std::string("region: want a claimed kind, got ") + frl::op_name(region.kind()));
-    return make(context_, region);
+    return compile_region(context_, region);
   }
 
  private:
