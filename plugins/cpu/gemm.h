@@ -60,6 +60,7 @@ struct Gemm {
   T* c;
   int64_t ldc;
   Epilogue<T> epilogue;
+  bool accumulate = false;  // adds to what C holds
 };
 
 // The width of B panels for n columns.

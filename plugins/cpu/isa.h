@@ -55,6 +55,7 @@ struct Isa {
   float (*top)(const float* x, int64_t n);
   float (*bottom)(const float* x, int64_t n);
   void (*add_to)(double* target, const float* x, int64_t n);
+  double (*exp_row)(float* y, int64_t n, float best);  // y = exp(y - best), and their sum
   void (*softmax)(float* y, const float* x, int64_t n);  // y may be x
   void (*log_softmax)(float* y, const float* x, int64_t n);
   // scale and shift may be null.
