@@ -58,6 +58,7 @@ struct Node {
   std::vector<Body> bodies;
   std::vector<SourceId> sources;  // sorted
   std::string kind_name;          // of a vendor's kind; empty otherwise
+  int32_t device = -1;            // number among the placement's devices; -1 not placed
 };
 
 struct Output {
@@ -82,6 +83,8 @@ class Graph {
   ValueId add_parameter(Tensor known, std::string name);
   ValueId add_literal(Tensor known);
   uint32_t add_symbol(Symbol symbol);  // what Dim::symbol names: 1, 2, ...
+  // A body's shapes name the symbols of the graph around it.
+  void share_symbols(const Graph& other) { symbols_ = other.symbols_; }
 
   // Appends a node; result types come from infer_results(), the bodies or the expansion.
   //   errors  invalid_argument from the op's shape rule
@@ -99,6 +102,8 @@ class Graph {
   // Nodes emitted from now on come from these nodes of the model.
   SourceId add_source(Source source);
   void set_sources(std::vector<SourceId> sources) { current_sources_ = std::move(sources); }
+  // Nodes emitted from now on are placed on this device.
+  void set_device(int32_t device) { current_device_ = device; }
 
   // From now on every use of `old`, as operand or output, is a use of `by`. The types are equal.
   // Takes effect in compact(); until then resolve() tells.
@@ -154,6 +159,7 @@ class Graph {
   std::vector<Symbol> symbols_;
   std::vector<Source> sources_;
   std::vector<SourceId> current_sources_;
+  int32_t current_device_ = -1;
   std::vector<ValueId> replaced_;  // by value; kNoValue: itself
 };
 

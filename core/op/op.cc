@@ -117,9 +117,10 @@ Result<std::vector<TensorType>> infer_results(const OpCall& call) {
   for (size_t i = 0; i < row.min_operands; ++i)
     if (!call.operands[i])
       return Status(Code::invalid_argument, cat(row.name, ": want operand ", i, ", got nothing"));
-  if (call.operands[0] && !(row.types & bit(call.operands[0]->type)))
+  if (n && call.operands[0] && !(row.types & bit(call.operands[0]->type)))
     return Status(Code::invalid_argument,
                   cat(describe(call), ": want another element type, got ", type_name(call.operands[0]->type)));
+  FRL_TRY(check_attributes(call));
   if (!row.infer) return Status(Code::internal, cat(row.name, ": its bodies say what it gives"));
   return row.infer(call);
 }

@@ -19,8 +19,8 @@ Result<Shape> Shape::checked(std::span<const int64_t> extents) {
   for (int64_t extent : extents) {
     if (extent < 0) return Status(Code::invalid_argument, cat("shape: want extents of 0 or more, got ", extent));
     // A zero-size axis must not hide an absurd one beside it.
-    if (!checked_mul(product, extent > 0 ? extent : 1, &product) || product > int64_t(1) << 62)
-      return Status(Code::out_of_limits, "shape: want at most 2^62 elements");
+    if (!checked_mul(product, extent > 0 ? extent : 1, &product) || product > int64_t(1) << 59)
+      return Status(Code::out_of_limits, "shape: want at most 2^59 elements");
   }
   return Shape(extents);
 }

@@ -27,7 +27,8 @@ class Shape {
   Shape(std::initializer_list<int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
   // At most kMaxRank axes; more are an internal error that callers have excluded (see checked()).
   explicit Shape(std::span<const int64_t> extents);
-  // errors  out_of_limits for too many axes, a negative extent or more than 2^62 elements
+  // errors  invalid_argument for a negative extent; out_of_limits for too many axes, or more than
+  //         2^59 elements, so that bytes of any type fit int64_t too
   static Result<Shape> checked(std::span<const int64_t> extents);
 
   size_t rank() const { return rank_; }

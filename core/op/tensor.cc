@@ -97,7 +97,7 @@ void Tensor::set_f64(int64_t i, double value) {
 }
 
 std::vector<int64_t> Tensor::to_i64() const {
-  std::vector<int64_t> out(size_t(n_elements()));
+  std::vector<int64_t> out(static_cast<size_t>(n_elements()));
   for (size_t i = 0; i < out.size(); ++i) out[i] = at_i64(int64_t(i));
   return out;
 }

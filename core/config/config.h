@@ -1,0 +1,64 @@
+// Config: keys with a value and the place that it came from, in layers. keys.def lists the keys.
+//
+//   built-in < system file < user file < project file < --config < flags
+//
+// Keys under plugin."ID". belong to that plugin and are checked when it is loaded.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace ferrule {
+
+enum class KeyKind { text, list, integer, boolean, choice };
+
+struct KeyRow {
+  const char* name;
+  KeyKind kind;
+  const char* fallback;
+  const char* doc;
+};
+std::span<const KeyRow> config_keys();
+
+struct Setting {
+  std::vector<std::string> values;  // one, but for lists
+  std::string origin;               // "built-in", "ferrule.toml:3", "flag --threads"
+};
+
+class Config {
+ public:
+  Config();  // built-in values
+
+  // Puts a TOML document on top. `name` is for messages and origins; `folder` is where relative
+  // plugin folders start. All or nothing.
+  //   errors  invalid_argument with line and column; an unknown key names the nearest one
+  Status add_toml(std::string_view text, const std::string& name, const std::string& folder);
+  //   errors  not_found if there is no such file, else as above
+  Status add_file(const std::string& path);
+  // One setting on top, as a flag gives it: lists are separated by commas.
+  Status set(const std::string& key, const std::string& value, const std::string& origin);
+
+  // The system, user and project files that exist, in that order. The project file is ferrule.toml in
+  // `start` or the nearest folder above.
+  Status add_standard_files(const std::string& start);
+
+  const std::string& text(std::string_view key) const;
+  const std::vector<std::string>& list(std::string_view key) const;
+  int64_t integer(std::string_view key) const;
+  bool boolean(std::string_view key) const;
+  // What the config says to each plugin: id -> key -> value.
+  std::map<std::string, std::map<std::string, std::string>> plugin_settings() const;
+
+  const std::map<std::string, Setting, std::less<>>& settings() const { return settings_; }
+
+ private:
+  Status check(const std::string& key, const Setting& setting) const;
+
+  std::map<std::string, Setting, std::less<>> settings_;
+};
+
+}  // namespace ferrule

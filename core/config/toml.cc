@@ -1,0 +1,76 @@
+// The only file that knows toml++.
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include <filesystem>
+
+#include "core/base/text.h"
+#include "core/config/config.h"
+
+namespace ferrule {
+namespace {
+
+constexpr int kMostNested = 16;
+
+struct Flattened {
+  std::string key;
+  Setting setting;
+};
+
+std::string place(const std::string& name, const toml::node& node) {
+  return cat(name, ":", int64_t(node.source().begin.line));
+}
+
+Result<std::string> scalar(const toml::node& node, const std::string& key) {
+  if (const auto* value = node.as_string()) return value->get();
+  if (const auto* value = node.as_integer()) return std::to_string(value->get());
+  if (const auto* value = node.as_boolean()) return std::string(value->get() ? "true" : "false");
+  if (const auto* value = node.as_floating_point()) return number_text(value->get());
+  return Status(Code::invalid_argument, cat("key ", key, ": want a text, number, true or false"));
+}
+
+Status flatten(const toml::table& table, const std::string& prefix, const std::string& name, int depth, std::vector<Flattened>& out) {
+  if (depth > kMostNested) return Status(Code::invalid_argument, cat(name, ": want at most ", kMostNested, " nested tables"));
+  for (const auto& [k, node] : table) {
+    const std::string key = prefix.empty() ? std::string(k.str()) : cat(prefix, ".", k.str());
+    if (const auto* inner = node.as_table()) {
+      FRL_TRY(flatten(*inner, key, name, depth + 1, out));
+      continue;
+    }
+    Flattened flat{key, {{}, place(name, node)}};
+    if (const auto* array = node.as_array()) {
+      for (const toml::node& element : *array) {
+        auto value = scalar(element, key);
+        if (!value.ok()) return std::move(value).within(place(name, element)).status();
+        flat.setting.values.push_back(std::move(*value));
+      }
+    } else {
+      auto value = scalar(node, key);
+      if (!value.ok()) return std::move(value).within(place(name, node)).status();
+      flat.setting.values.push_back(std::move(*value));
+    }
+    out.push_back(std::move(flat));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
+  const toml::parse_result parsed = toml::parse(text, std::string_view(name));
+  if (!parsed) {
+    const auto& error = parsed.error();
+    return Status(Code::invalid_argument, cat(name, ":", int64_t(error.source().begin.line), ":", int64_t(error.source().begin.column), ": ", error.description()));
+  }
+  std::vector<Flattened> found;
+  FRL_TRY(flatten(parsed.table(), "", name, 0, found));
+  for (Flattened& flat : found) {
+    if (flat.key == "plugins.folders")
+      for (std::string& path : flat.setting.values) path = (std::filesystem::path(folder) / path).lexically_normal().string();
+    if (Status s = check(flat.key, flat.setting); !s.ok()) return std::move(s).within(flat.setting.origin);
+  }
+  for (Flattened& flat : found) settings_[flat.key] = std::move(flat.setting);
+  return {};
+}
+
+}  // namespace ferrule

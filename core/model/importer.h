@@ -1,0 +1,201 @@
+// The importer's inside: names and their scopes, the nodes of a model, and the rules that import them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/block.h"
+#include "core/model/emit.h"
+#include "core/model/wire.h"
+
+namespace ferrule {
+
+// What a name of the model stands for. Sequences and optionals exist at import only.
+struct Entry {
+  enum class Kind : uint8_t { tensor, sequence, absent };
+  Kind kind = Kind::tensor;
+  Val value;
+  std::shared_ptr<const std::vector<Entry>> items;
+
+  static Entry of(Val value) { return {Kind::tensor, value, nullptr}; }
+  static Entry sequence(std::vector<Entry> items) {
+    return {Kind::sequence, {}, std::make_shared<const std::vector<Entry>>(std::move(items))};
+  }
+};
+
+// One body of nodes that shares opset imports and attribute values: the model's graph, or one call
+// of a function.
+struct Frame {
+  const std::vector<onnx::OpsetProto>* opsets;
+  std::map<std::string_view, const onnx::AttributeProto*> attributes;  // of the call
+  std::string prefix;  // of node names: the call's own name and '/'
+  int depth = 0;
+};
+
+// The names of one graph of the model, inside those of the graph around it.
+struct Scope {
+  Scope* outer;
+  Block* block;
+  const Frame* frame;
+  std::unordered_map<std::string_view, Entry> names;
+  std::unordered_map<std::string_view, const onnx::TensorProto*> tensors;  // initialisers, not yet used
+  std::unordered_map<std::string_view, const onnx::SparseProto*> sparse;
+};
+
+class Importer;
+class ModelNode;
+
+struct ImportRow {
+  const char* domain;  // "" is ai.onnx
+  const char* op;
+  int64_t since, until;  // opsets
+  void (*rule)(ModelNode& node);
+  const char* attributes;  // the names it may have, one space between
+  OpId arg = 0;            // for rules that serve several ops
+  bool symbols = false;    // its inputs may have data-dependent extents
+};
+constexpr int64_t kEver = 1 << 20;
+
+// Null if no row is for this op in this opset.
+const ImportRow* find_row(std::string_view domain, std::string_view op, int64_t opset);
+std::span<const ImportRow> math_rows();
+std::span<const ImportRow> shape_rows();
+std::span<const ImportRow> index_rows();
+std::span<const ImportRow> reduce_rows();
+std::span<const ImportRow> constant_rows();
+std::span<const ImportRow> conv_rows();
+std::span<const ImportRow> resize_rows();
+std::span<const ImportRow> norm_rows();
+std::span<const ImportRow> attention_rows();
+std::span<const ImportRow> einsum_rows();
+std::span<const ImportRow> rnn_rows();
+std::span<const ImportRow> quant_rows();
+std::span<const ImportRow> loss_rows();
+std::span<const ImportRow> signal_rows();
+std::span<const ImportRow> control_rows();
+std::span<const ImportRow> loop_rows();
+std::span<const ImportRow> sequence_rows();
+
+// The version of a domain in these imports; 0 if it is not imported.
+int64_t opset_of(const std::vector<onnx::OpsetProto>& opsets, std::string_view domain);
+
+// Everything in the whole model that no rule is for, in one error.
+Status survey(const Model& model);
+
+// The nodes that `wanted` needs, each after those whose results it uses.
+//   errors  invalid_argument for cycles and for names that are given twice
+Result<std::vector<uint32_t>> schedule(std::span<const onnx::NodeProto> nodes,
+                                       std::span<const std::string_view> wanted);
+
+class Importer {
+ public:
+  Importer(const Model& model, const ImportRequest& request);
+
+  // The whole model, into root().
+  Status run();
+  Block& root() { return root_; }
+  ImportState& state() { return state_; }
+
+  // A graph of the model in `block`, seeing the names of `outer`; what its outputs stand for.
+  Result<std::vector<Entry>> run_graph(const onnx::GraphProto& graph, Scope& outer, Block& block,
+                                       std::vector<Entry> inputs);
+  // What a name stands for, in the scope's own block.
+  Result<Entry> find(std::string_view name, Scope& scope);
+
+ private:
+  Status add_inputs(Scope& scope);
+  Status run_nodes(std::span<const onnx::NodeProto> nodes, std::span<const std::string_view> wanted,
+                   Scope& scope);
+  Status run_node(const onnx::NodeProto& node, Scope& scope);
+  Status run_rule(const onnx::NodeProto& node, Scope& scope, const std::string& name);
+  Status call(const onnx::FunctionProto& function, const onnx::NodeProto& node, Scope& scope,
+              const std::string& name);
+  Result<Entry> initializer(std::string_view name, Scope& scope, bool* found);
+  Entry localised(const Entry& entry, Block& block);
+
+  const Model& model_;
+  ImportState state_;
+  Block root_;
+};
+
+// The function of a model that a node calls; null for an op.
+const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node);
+
+// A node of the model as its rule sees it. Getters that do not find what they must fail the node and
+// give something harmless.
+class ModelNode {
+ public:
+  ModelNode(Importer& importer, Scope& scope, const onnx::NodeProto& proto, const ImportRow& row,
+            int64_t opset, std::string name);
+
+  Importer& importer() { return importer_; }
+  Scope& scope() { return scope_; }
+  Block& block() { return *scope_.block; }
+  const ImportRow& row() const { return row_; }
+  int64_t opset() const { return opset_; }
+  const std::string& name() const { return name_; }
+  // The nodes emitted next come from this one.
+  void mark_source();
+
+  bool failed() const { return scope_.block->failed(); }
+  void fail(const std::string& what, Code code = Code::invalid_argument);
+  void fail(Status status) { scope_.block->fail(std::move(status)); }
+  void unsupported(const std::string& what) { fail(what, Code::unsupported); }
+  // Fails with "want ..., got <the inputs' types>" unless it holds.
+  bool want(bool holds, const std::string& what);
+
+  size_t n_in() const { return proto_.inputs.size(); }
+  bool has(size_t i) const;
+  Val in(size_t i);     // must be there
+  Val maybe(size_t i);  // none if it is missing
+  Entry entry(size_t i);
+  // The elements of an input that the graph's structure depends on.
+  Tensor known(size_t i);
+  Ints known_ints(size_t i);
+  double known_number(size_t i, double fallback);
+  // The same if they are known already, without asking for inputs.
+  bool try_known(Val value, Tensor* out);
+
+  size_t n_out() const { return proto_.outputs.size(); }
+  bool wants(size_t i) const { return i < proto_.outputs.size() && !proto_.outputs[i].empty(); }
+  void out(size_t i, Val value);
+  void out(size_t i, Entry entry);
+  std::string out_name(size_t i) const;
+
+  const onnx::AttributeProto* attribute(std::string_view name, onnx::AttributeType type);
+  bool has_attribute(std::string_view name) const;
+  int64_t i(std::string_view name, int64_t fallback);
+  int64_t need_i(std::string_view name);
+  double f(std::string_view name, double fallback);
+  Ints ints(std::string_view name);
+  std::vector<double> reals(std::string_view name);
+  std::string text(std::string_view name, const char* fallback);
+  std::vector<std::string> texts(std::string_view name);
+  const onnx::GraphProto* graph(std::string_view name);
+  // Which of `names` the text attribute is; fails for another one.
+  int64_t choice(std::string_view name, const char* fallback, std::span<const char* const> names);
+  // An axis as one from 0 to rank - 1; fails outside of -rank .. rank - 1.
+  int64_t axis(int64_t given, int64_t rank);
+  Ints axes(const Ints& given, int64_t rank);
+  // The same from the attribute "axis".
+  int64_t axis_attribute(int64_t fallback, int64_t rank) { return axis(i("axis", fallback), rank); }
+  // The core's type for a data type; fails if it has none.
+  Type type_of(int64_t data_type);
+
+ private:
+  const onnx::AttributeProto* find_attribute(std::string_view name) const;
+
+  Importer& importer_;
+  Scope& scope_;
+  const onnx::NodeProto& proto_;
+  const ImportRow& row_;
+  int64_t opset_;
+  std::string name_;
+};
+
+}  // namespace ferrule

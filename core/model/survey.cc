@@ -1,0 +1,107 @@
+// What a model holds that no rule is for, all of it at once.
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/model/importer.h"
+#include "core/model/tensor_proto.h"
+
+namespace ferrule {
+namespace {
+
+constexpr size_t kMostNamed = 40;
+constexpr int kMostCalls = 64;
+
+class Survey {
+ public:
+  explicit Survey(const Model& model) : model_(model.proto()) {}
+
+  Status run(const Model& model) {
+    for (const ModelValue& input : model.inputs())
+      if (input.type == Type::none && !input.has_default) note(cat("input '", input.name, "': ", input.type_text));
+    FRL_TRY(graph(model_.graph, model_.opsets, 0));
+    if (found_.empty()) return {};
+    const size_t rest = found_.size() - std::min(found_.size(), kMostNamed);
+    found_.resize(found_.size() - rest);
+    return Status(Code::unsupported, cat("not supported: ", join(found_, "; "), rest ? cat("; and ", rest, " more") : ""));
+  }
+
+ private:
+  using Opsets = std::vector<onnx::OpsetProto>;
+
+  void note(std::string what) {
+    if (std::find(found_.begin(), found_.end(), what) == found_.end()) found_.push_back(std::move(what));
+  }
+
+  void tensor(const onnx::TensorProto& proto, const std::string& where) {
+    if (onnx::element_type(proto.data_type) == Type::none)
+      note(cat(where, ": element type ", onnx::data_type_name(proto.data_type)));
+  }
+
+  Status graph(const onnx::GraphProto& graph, const Opsets& opsets, int depth) {
+    for (const onnx::TensorProto& proto : graph.initializers) tensor(proto, cat("initializer '", proto.name, "'"));
+    for (const onnx::SparseProto& proto : graph.sparse_initializers)
+      tensor(proto.values, cat("initializer '", proto.values.name, "'"));
+    for (const onnx::NodeProto& each : graph.nodes) FRL_TRY(node(each, opsets, depth));
+    return {};
+  }
+
+  Status node(const onnx::NodeProto& node, const Opsets& opsets, int depth) {
+    const int64_t opset = opset_of(opsets, node.domain);
+    const std::string domain = node.domain.empty() ? "" : cat(node.domain, " ");
+    const std::string label = cat("node '", !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0],
+                                  "' (", node.op, ", ", domain, "opset ", opset, ")");
+    if (const onnx::FunctionProto* called = find_function(model_, node)) return function(*called, label, depth);
+    const ImportRow* row = find_row(node.domain, node.op, opset);
+    if (!row) {
+      note(label);
+      return {};
+    }
+    const auto known = split(row->attributes, ' ');
+    for (const onnx::AttributeProto& attribute : node.attributes) {
+      const bool is_known = std::find(known.begin(), known.end(), attribute.name) != known.end();
+      if (!is_known && attribute.name != "consumed_inputs") note(cat(label, ": attribute '", attribute.name, "'"));
+      if (attribute.tensor) tensor(*attribute.tensor, label);
+      if (attribute.graph) FRL_TRY(graph(*attribute.graph, opsets, depth));
+    }
+    return {};
+  }
+
+  Status function(const onnx::FunctionProto& function, const std::string& label, int depth) {
+    if (depth >= kMostCalls)
+      return Status(Code::out_of_limits, cat(label, ": want at most ", kMostCalls, " nested calls of functions"));
+    auto [state, is_new] = states_.emplace(&function, true);
+    if (!is_new && state->second)
+      return Status(Code::invalid_argument, cat(label, ": want no cycle of calls, got function '", function.name, "' in itself"));
+    if (!is_new) return {};
+    for (const onnx::NodeProto& each : function.nodes) FRL_TRY(node(each, function.opsets, depth + 1));
+    states_[&function] = false;
+    return {};
+  }
+
+  const onnx::ModelProto& model_;
+  std::vector<std::string> found_;
+  std::unordered_map<const void*, bool> states_;  // by function: being looked at
+};
+
+}  // namespace
+
+Status survey(const Model& model) { return Survey(model).run(model); }
+
+const ImportRow* find_row(std::string_view domain, std::string_view op, int64_t opset) {
+  static const auto* rows = [] {
+    auto* map = new std::unordered_map<std::string_view, std::vector<const ImportRow*>>;
+    for (const auto family : {math_rows(), shape_rows(), index_rows(), reduce_rows(), constant_rows(), conv_rows(),
+                              resize_rows(), norm_rows(), attention_rows(), einsum_rows(), rnn_rows(), quant_rows(),
+                              loss_rows(), signal_rows(), control_rows(), loop_rows(), sequence_rows()})
+      for (const ImportRow& row : family) (*map)[row.op].push_back(&row);
+    return map;
+  }();
+  if (domain == "ai.onnx") domain = "";
+  const auto found = rows->find(op);
+  if (found == rows->end()) return nullptr;
+  for (const ImportRow* row : found->second)
+    if (row->domain == domain && opset >= row->since && opset <= row->until) return row;
+  return nullptr;
+}
+
+}  // namespace ferrule

@@ -1,0 +1,58 @@
+// Claims, gate, plugin: the three questions that every fusion must pass, asked in one place.
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/pass/pass.h"
+
+namespace ferrule {
+namespace {
+
+std::string member_text(const Graph& graph, std::span<const NodeId> members) {
+  std::string out;
+  for (NodeId id : members) out += cat(out.empty() ? "" : ", ", graph.source_text(graph.node(id)));
+  return out;
+}
+
+Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& node) {
+  if (!context.refuse) return {};
+  std::vector<Placed> operands, results(node.results.size());
+  for (ValueId id : node.operands) operands.push_back({.parameter = id != kNoValue && graph.known(id) != nullptr});
+  const auto block = encode_region(graph, node, operands, results, context.options.gate.compute);
+  if (!block.ok()) return {block.status().code(), block.status().message()};
+  return context.refuse(*block);
+}
+
+}  // namespace
+
+std::optional<Claim> limited_claim(const PassContext& context, OpId kind) {
+  const Claim* claim = find_claim(context.device, kind);
+  if (!claim) return {};
+  Claim out = *claim;
+  const RegionLimits& limits = context.options.limits;
+  if (limits.nodes) out.max_nodes = std::min(out.max_nodes, *limits.nodes);
+  if (limits.inputs) out.max_inputs = std::min(out.max_inputs, *limits.inputs);
+  if (limits.outputs) out.max_outputs = std::min(out.max_outputs, *limits.outputs);
+  return out;
+}
+
+bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region, std::span<const NodeId> members) {
+  const Node& node = graph.node(region);
+  Candidate candidate{pass, node.kind_name.empty() ? op_row(node.op).name : node.kind_name, member_text(graph, members)};
+  Profile before;
+  for (NodeId id : members) before += profile_node(graph, graph.node(id));
+  const Profile after = profile_node(graph, node);
+  const GateAnswer gate = ask_gate(context.device.cost, before, after, context.options.gate);
+  candidate.before_ps = gate.before_ps, candidate.after_ps = gate.after_ps;
+  candidate.bytes_saved = before.device_bytes - after.device_bytes;
+  candidate.launches_saved = before.launches - after.launches;
+  Refusal refusal = match_claims(context.device, graph, node, context.options.gate.compute).refusal;
+  if (!refusal.refused() && !gate.fuse)
+    refusal = {Code::no_benefit, cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ", context.device.cost.minimum_gain_ps)};
+  if (!refusal.refused()) refusal = ask_plugin(graph, context, node);
+  candidate.accepted = !refusal.refused();
+  candidate.reason = refusal.text;
+  context.report.candidates.push_back(std::move(candidate));
+  return !refusal.refused();
+}
+
+}  // namespace ferrule

@@ -1,0 +1,60 @@
+// Patterns: little trees that are matched upwards from their last node. The matcher itself enforces
+// that every swallowed value has one use (outputs count), lies on the same device, and keeps its type.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/pass/pass.h"
+
+namespace ferrule {
+
+// What a place of a pattern wants.
+struct Pattern {
+  enum class What { any, literal, op, activation } what = What::any;
+  OpId op = 0;
+  double number = 0;       // literal: a splat of this number
+  bool any_number = false;  // literal: a splat of some number, taken
+  uint32_t slot = 0;       // any, literal: where the match keeps it; activation likewise
+  std::vector<Pattern> operands;
+};
+
+Pattern any(uint32_t slot);
+Pattern lit(double number);
+Pattern number(uint32_t slot);  // a literal splat, kept
+Pattern pat(OpId op, std::vector<Pattern> operands);
+// A pointwise op with one operand and default attributes, kept.
+Pattern activation(uint32_t slot, Pattern operand);
+
+struct Match {
+  Graph& graph;
+  NodeId root = kNoNode;
+  std::vector<ValueId> values;     // by slot
+  std::vector<OpId> ops;           // by slot, of activations
+  std::vector<NodeId> nodes;       // the pattern's nodes, root first
+  ValueId operator[](size_t slot) const { return values[slot]; }
+  const Node& node(size_t i) const { return graph.node(nodes[i]); }  // in the order of the pattern, root first
+  double number(size_t slot) const { return graph.literal(values[slot])->at_f64(0); }
+};
+
+// Commutative ops match both ways.
+bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const Pattern& pattern, Match* out);
+
+// One fusion: a pattern, what must hold beside it, and the region that it becomes.
+struct FusionRow {
+  Pattern pattern;
+  std::string (*guard)(const Match&);         // empty: fits; else the reason
+  Result<NodeId> (*emit)(const Match&);       // the region; its first result stands for the root's
+};
+
+// Tries the rows, first to last, at every node, last node first. Rejections with a reason are reported.
+Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass, std::span<const FusionRow> rows);
+
+// A rule for any target: replaces the root by what `result` gives if the type is the same.
+struct Rule {
+  Pattern pattern;
+  Result<ValueId> (*result)(Match&);
+};
+Result<bool> rewrite(Graph& graph, std::span<const Rule> rules);
+
+}  // namespace ferrule

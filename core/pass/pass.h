@@ -1,0 +1,91 @@
+// Passes: graph in, graph out, same meaning. passes.def lists them in order; reading it is reading the
+// pipeline. fuse() builds the pipeline of one device from its claims and runs it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/cost/gate.h"
+
+namespace ferrule {
+
+// Upper bounds that the caller sets on one region; the device's own bounds hold as well.
+struct RegionLimits {
+  std::optional<uint32_t> nodes, inputs, outputs;
+};
+
+struct FuseOptions {
+  std::set<std::string> passes_off;
+  bool fusion = true;  // false: only what is needed for the device to run the graph
+  GateOptions gate;
+  RegionLimits limits;
+  bool verify = true;  // after each pass that changed something
+};
+
+// One fusion that a pass considered, in the words of the model.
+struct Candidate {
+  std::string pass, kind;
+  std::string nodes;   // "a (MatMul), b (Add)"
+  bool accepted = false;
+  std::string reason;  // why not
+  int64_t before_ps = 0, after_ps = 0;
+  int64_t bytes_saved = 0, launches_saved = 0;
+};
+
+struct PassRecord {
+  std::string name;
+  bool on = false;
+  std::string why_off;
+  bool changed = false;
+  int64_t time_ns = 0;
+  size_t nodes_before = 0, nodes_after = 0;
+};
+
+struct FuseReport {
+  std::vector<PassRecord> passes;
+  std::vector<Candidate> candidates;
+};
+
+// What a pass may look at. It may not log, read the clock, know a vendor or allocate device memory.
+struct PassContext {
+  const DeviceRow& device;
+  int32_t number;  // nodes with this device number are this pipeline's
+  const FuseOptions& options;
+  const std::function<Refusal(const Block&)>& refuse;  // may be empty
+  FuseReport& report;
+  std::set<std::string>* read_parameters = nullptr;  // of canonical passes; may be null
+};
+
+struct Pass {
+  const char* name;
+  const char* doc;
+  // Empty: the pass joins the pipeline; else why not.
+  std::string (*when)(const PassContext&);
+  Result<bool> (*run)(Graph&, PassContext&);  // "changed?"
+};
+
+// Passes that hold for any target: constants folded, equal nodes merged, dead ones dropped. A
+// parameter whose value was read is named in `read_parameters`.
+//   errors  internal if a pass breaks the graph
+Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report, std::set<std::string>* read_parameters);
+
+// The pipeline of one device over the nodes placed on it. A pure function of its arguments.
+Result<FuseReport> fuse(Graph& graph, const DeviceRow& device, int32_t number, const FuseOptions& options,
+                        const std::function<Refusal(const Block&)>& refuse = {});
+
+// Names of the passes that this device's pipeline holds, in order.
+std::vector<std::string> pipeline(const DeviceRow& device, const FuseOptions& options);
+// All passes, in order.
+std::vector<const Pass*> all_passes();
+
+// The last step of every fusion: asks claims, gate and plugin about `region`, a node that was just
+// emitted to stand for `members`; the answer goes into the report. True: the pass may replace.
+bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region, std::span<const NodeId> members);
+
+// The device's claim row of a kind with the caller's limits applied.
+std::optional<Claim> limited_claim(const PassContext& context, OpId kind);
+
+}  // namespace ferrule

@@ -1,0 +1,52 @@
+// From a graph to an executable: canonicalise > place > fuse > kernels > plan.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "core/dispatch/executable.h"
+#include "core/session/runtime.h"
+
+namespace ferrule {
+
+// Kernels by device and region bytes; shared by the executables of a session.
+class KernelCache {
+ public:
+  Result<std::shared_ptr<Kernel>> kernel(const std::shared_ptr<Device>& device, const Block& region);
+
+ private:
+  struct Entry {
+    Block region;
+    std::shared_ptr<Device> device;
+    std::shared_ptr<Kernel> kernel;
+  };
+  std::mutex mutex_;
+  std::multimap<uint64_t, Entry> entries_;
+};
+
+// What all compilations of a session share.
+struct CompileContext {
+  std::vector<Target> targets;
+  std::vector<const DeviceEntry*> entries;           // by target
+  std::vector<std::shared_ptr<Device>> devices;      // by target
+  FuseOptions options;
+  std::shared_ptr<ParameterStore> parameters = std::make_shared<ParameterStore>();
+  std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
+  bool check_plans = false;
+};
+
+// Opens the allowed devices and reads the options out of the config.
+Result<CompileContext> make_compile_context(const Runtime& runtime);
+
+// Options of the passes as the config has them.
+Result<FuseOptions> fuse_options(const Config& config);
+
+// The whole line for one graph; bodies of control flow are compiled on the way.
+//   errors  unsupported (placement), or those of plugins, with the model's node names
+Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const CompileContext& context,
+                                                        std::set<std::string>* read_parameters = nullptr);
+
+}  // namespace ferrule

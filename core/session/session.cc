@@ -1,0 +1,72 @@
+// bytes > model > graph > composites > claims > placement > passes > kernels > plan > dispatch
+#include "core/session/session.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/session/inputs.h"
+
+namespace ferrule {
+
+Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Runtime> runtime, Model model, SessionOptions options) {
+  auto session = std::make_shared<Session>();
+  FRL_TRY(check_states(model, options.states));
+  FRL_LET(session->context_, make_compile_context(*runtime));
+  session->runtime_ = std::move(runtime), session->model_ = std::move(model), session->options_ = std::move(options);
+  return session;
+}
+
+Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inputs) {
+  FRL_TRY(check_model_inputs(model_, options_.states, inputs));
+  std::lock_guard lock(mutex_);
+  const std::string key = form_key(inputs, value_inputs_);
+  for (Form& form : forms_)
+    if (form.key == key) return form.last_used = ++clock_, form.compiled;
+  FRL_LET(auto compiled, compile_form(inputs));
+  const auto most = size_t(std::max<int64_t>(1, runtime_->config().integer("session.executables")));
+  if (forms_.size() >= most) {
+    const auto oldest = [](const Form& a, const Form& b) { return a.last_used < b.last_used; };
+    forms_.erase(std::min_element(forms_.begin(), forms_.end(), oldest));
+  }
+  forms_.push_back({form_key(inputs, value_inputs_), compiled, ++clock_});
+  return compiled;
+}
+
+// The model is imported for exact shapes; inputs that the import wants by value join the key.
+Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors& inputs) {
+  ImportRequest request;
+  request.states = options_.states, request.outputs = options_.outputs;
+  for (const auto& [name, tensor] : inputs) request.shapes[name] = tensor.shape();
+  Result<Imported> imported = Status(Code::internal, "import: not asked");
+  for (;;) {
+    for (const std::string& name : value_inputs_)
+      if (const auto found = inputs.find(name); found != inputs.end()) request.values[name] = found->second;
+    imported = import_model(model_, request);
+    FRL_TRY(imported.status());
+    if (imported->wanted_values.empty()) break;
+    const size_t before = value_inputs_.size();
+    value_inputs_.insert(imported->wanted_values.begin(), imported->wanted_values.end());
+    if (value_inputs_.size() == before) return Status(Code::internal, cat("import: asks again for the values of ", join(imported->wanted_values)));
+  }
+  auto compiled = std::make_shared<Compiled>();
+  for (ValueId id : imported->graph.inputs()) compiled->inputs.push_back(imported->graph.value(id).name);
+  compiled->value_inputs.assign(value_inputs_.begin(), value_inputs_.end());
+  FRL_LET(compiled->executable, compile_graph(std::move(imported->graph), context_));
+  return std::shared_ptr<const Compiled>(std::move(compiled));
+}
+
+Result<std::vector<NamedTensor>> Session::run(const NamedTensors& inputs, const RunOptions& options) {
+  if (!options_.states.empty()) return Status(Code::invalid_argument, "run: want a stream for a model with states");
+  std::unique_ptr<Stream> stream;
+  {
+    std::lock_guard lock(pool_mutex_);
+    if (!pool_.empty()) stream = std::move(pool_.back()), pool_.pop_back();
+  }
+  if (!stream) stream = std::make_unique<Stream>(shared_from_this());
+  auto outputs = stream->run(inputs, options);
+  std::lock_guard lock(pool_mutex_);
+  pool_.push_back(std::move(stream));
+  return outputs;
+}
+
+}  // namespace ferrule
