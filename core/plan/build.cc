@@ -62,10 +62,10 @@ class Planner {
   // Views lie where their operand lies.
   void find_roots() {
     root_.resize(graph_.n_values());
-    for (size_t v = 0; v < root_.size(); ++v) {
-      root_[v] = ValueId(v);
-      const Node* maker = graph_.maker(ValueId(v));
-      if (maker && !is_step(index(graph_.value(ValueId(v)).maker))) root_[v] = root_[index(maker->operands[0])];
+    for (size_t v = 0; v < root_.size(); ++v) root_[v] = ValueId(v);
+    for (size_t i = 0; i < size_t(n_); ++i) {
+      const Node& node = graph_.node(NodeId(i));
+      if (!is_step(i)) root_[index(node.results[0])] = root_[index(node.operands[0])];
     }
   }
   ValueId root(ValueId id) const { return root_[index(id)]; }

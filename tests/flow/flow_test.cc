@@ -17,6 +17,7 @@ Result<std::shared_ptr<Runtime>> open_runtime(const std::map<std::string, std::s
   for (const auto& [key, value] : settings) FRL_TRY(config.set(key, value, "test"));
   RuntimeOptions options;
   options.folders = {FRL_BUILD_DIR "/plugins"};
+  options.check_plans = true;
   return Runtime::open(config, options);
 }
 

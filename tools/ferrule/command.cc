@@ -79,7 +79,7 @@ Result<Config> make_config(const Arguments& arguments) {
   return config;
 }
 
-Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments) {
+Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans) {
   FRL_LET(const Config config, make_config(arguments));
   const int most = level_of(config.text("log.level"));
   RuntimeOptions options;
@@ -88,6 +88,7 @@ Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments) {
   };
   options.probe = [timeout_ms = config.integer("plugins.probe_ms")](const std::string& path) { return probe_in_child(path, timeout_ms); };
   options.folders = own_folders();
+  options.check_plans = check_plans;
   return Runtime::open(config, options);
 }
 

@@ -57,7 +57,7 @@ Parsed parse(int argc, char** argv, std::span<const Command* const> commands);
 // The config with its layers, flags last.
 Result<Config> make_config(const Arguments& arguments);
 // Plugins loaded: from the config's folders, then the folder beside this program.
-Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments);
+Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans = false);
 // Prints "ferrule: MESSAGE" and gives the exit code that belongs to the code.
 int fail(const Status& status);
 

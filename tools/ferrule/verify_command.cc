@@ -136,7 +136,7 @@ int run(const Arguments& arguments) {
   const auto rtol = arguments.number("--rtol", -1), atol = arguments.number("--atol", -1);
   if (!rtol.ok()) return fail(rtol.status());
   if (!atol.ok()) return fail(atol.status());
-  auto runtime = open_runtime(arguments);
+  auto runtime = open_runtime(arguments, true);
   if (!runtime.ok()) return fail(runtime.status());
   if (const auto allowed = (*runtime)->allowed(); !allowed.ok()) return fail(allowed.status());
   std::vector<Found> cases;
