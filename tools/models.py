@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 SOURCE, TARGET = "tests/models/reference", "build/models"
 
@@ -20,7 +21,7 @@ def hashes(folder, manifest):
     """sha256 over the raw initialiser bytes in file order, and over each input's elements."""
     weights = hashlib.sha256()
     for tensor in onnx.load(os.path.join(folder, "model.onnx"), load_external_data=True).graph.initializer:
-        weights.update(onnx.numpy_helper.to_array(tensor).tobytes())
+        weights.update(numpy_helper.to_array(tensor).tobytes())
     inputs = [hashlib.sha256(np.load(os.path.join(folder, i["file"])).tobytes()).hexdigest() for i in manifest["inputs"]]
     return weights.hexdigest(), inputs
 
