@@ -85,6 +85,7 @@ Status eval_conv(const OpCall& call, Operands operands, Results results) {
   with_wide(results[0].element(), [&]<class W>(W) {
     const std::vector<W> in = load<W>(*operands[0]), weight = load<W>(*operands[1]);
     std::vector<W> out = biased<W>(operands, y);
+    if (weight.empty()) return store(out, results[0]);
     for (int64_t ng = 0; ng < y[0] * groups; ++ng) {
       const int64_t n = ng / groups, first_m = ng % groups * per_group, first_c = ng % groups * w[1];
       taps.each([&](int64_t tap, int64_t small, int64_t large, int64_t step, int64_t count) {
@@ -114,6 +115,7 @@ Status eval_conv_transpose(const OpCall& call, Operands operands, Results result
   with_wide(results[0].element(), [&]<class W>(W) {
     const std::vector<W> in = load<W>(*operands[0]), weight = load<W>(*operands[1]);
     std::vector<W> out = biased<W>(operands, y);
+    if (weight.empty()) return store(out, results[0]);
     for (int64_t ng = 0; ng < y[0] * groups; ++ng) {
       const int64_t n = ng / groups, first_c = ng % groups * per_group, first_m = ng % groups * w[1];
       taps.each([&](int64_t tap, int64_t small, int64_t large, int64_t step, int64_t count) {

@@ -31,8 +31,9 @@ Result<std::vector<int64_t>> nd_offsets(const OpCall& call, const Tensor& x, con
             return x.shape()[batch_axes + i % k];
           }));
   std::vector<int64_t> out(places.size() / k);
+  if (out.empty()) return out;
   const Shape batch = sub_shape(x.shape(), 0, batch_axes);
-  const size_t per_batch = batch.n_elements() ? out.size() / size_t(batch.n_elements()) : 0;
+  const size_t per_batch = out.size() / size_t(batch.n_elements());
   size_t row = 0;
   for (Odometer at(batch); at.more(); at.next())
     for (size_t end = row + per_batch; row < end; ++row) {
@@ -86,6 +87,7 @@ Status eval_gather(const OpCall& call, Operands operands, Results results) {
   with_word(x.element(), [&]<class T>(T) {
     const auto in = x.as<T>();
     const auto out = results[0].mutable_as<T>();
+    if (out.empty()) return;
     size_t to = 0;
     for (int64_t o = 0; o < lanes.outer; ++o)
       for (const int64_t place : places)

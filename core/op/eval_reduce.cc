@@ -98,6 +98,7 @@ Status eval_topk(const OpCall& call, Operands operands, Results results) {
   const Tensor& x = *operands[0];
   const size_t axis = from_end(x.shape(), call.attributes.i(FRL_AT_topk_axis));
   const bool largest = call.attributes.i(FRL_AT_topk_largest) != 0;
+  if (results[0].n_elements() == 0) return {};
   const Lanes from(x.shape(), axis), to(results[0].shape(), axis);
   const auto places = results[1].mutable_as<int64_t>();
   std::vector<int64_t> order(static_cast<size_t>(from.n));

@@ -174,8 +174,11 @@ Status eval_resize(const OpCall& call, Operands operands, Results results) {
   with_wide(x.element(), [&]<class W>(W) {
     std::vector<W> values = load<W>(x);
     Shape shape = x.shape();
-    for (size_t i = 0; i < rank; ++i)
-      if (!axes[i].is_identity()) values = resample(values, shape, i, axes[i]);
+    // Axes that shrink go first, so that nothing is larger on the way than at both ends.
+    for (const bool shrinks : {true, false})
+      for (size_t i = 0; i < rank; ++i)
+        if ((axes[i].size < axes[i].n) == shrinks && !axes[i].is_identity())
+          values = resample(values, shape, i, axes[i]);
     if (call.attributes.i(FRL_AT_resize_coordinate) == tf_crop_and_resize)
       extrapolate(axes, y, call.attributes.f(FRL_AT_resize_extrapolation), values);
     store(values, results[0]);

@@ -122,6 +122,7 @@ Status run(const OpCall& call, Operands operands, Results results, Step step, in
   const Shape &x = operands[0]->shape(), &r = operands[2]->shape();
   const int64_t t = x[0], n = x[1], in = x[2], d = r[0], h = r[2], gates = rnn_row(call).n_gates;
   const bool backwards = call.attributes.i(kRnnDirection) == 1;
+  if (h == 0) return {};
   const size_t n_state = size_t(d * n * h);
   const Values xs = load<double>(*operands[0]), ws = load<double>(*operands[1]), rs = load<double>(*operands[2]);
   const Values bias = load_optional(operands, 3, size_t(d * 2 * gates * h));

@@ -163,7 +163,7 @@ Status eval_grid_sample(const OpCall& call, Operands operands, Results results) 
   const GridAxis vertical{x[2], padding, align_corners}, horizontal{x[3], padding, align_corners};
   const std::vector<double> in = load<double>(*operands[0]), grid = load<double>(*operands[1]);
   std::vector<double> out(static_cast<size_t>(y.n_elements()));
-  if (x[2] == 0 || x[3] == 0) return {};
+  if (out.empty() || x[2] == 0 || x[3] == 0) return {};
   const int64_t area = y[2] * y[3];
   size_t to = 0;
   for (int64_t nc = 0; nc < y[0] * y[1]; ++nc) {
@@ -183,7 +183,7 @@ Status eval_roi_align(const OpCall& call, Operands operands, Results results) {
   const std::vector<double> in = load<double>(*operands[0]), rois = load<double>(*operands[1]);
   const std::vector<int64_t> batch = load<int64_t>(*operands[2]);
   std::vector<double> out(static_cast<size_t>(y.n_elements()));
-  if (x[2] == 0 || x[3] == 0) return {};
+  if (out.empty() || x[2] == 0 || x[3] == 0) return {};
   size_t to = 0;
   for (int64_t r = 0; r < y[0]; ++r) {
     const int64_t image = batch[size_t(r)];

@@ -29,7 +29,7 @@ struct Items {
   Lanes lanes;
 
   int order(int64_t a, int64_t b) const {
-    for (int64_t o = 0; o < lanes.outer; ++o)
+    for (int64_t o = 0; o < lanes.outer && lanes.inner > 0; ++o)
       for (int64_t k = 0; k < lanes.inner; ++k) {
         const int64_t row = o * lanes.n;
         const int c = compare(values[size_t((row + a) * lanes.inner + k)], values[size_t((row + b) * lanes.inner + k)]);
@@ -129,7 +129,7 @@ Status eval_unique(const OpCall& call, Operands operands, Results results) {
   distinct.set(axis, {int64_t(n), 0});
   results[0] = Tensor(TensorType{x.element(), distinct});
   const size_t bytes = size_t(lanes.inner * size_bytes(x.element()));
-  for (size_t o = 0; o < size_t(lanes.outer) && bytes; ++o)
+  for (size_t o = 0; o < size_t(lanes.outer) && bytes * n > 0; ++o)
     for (size_t i = 0; i < n; ++i)
       std::memcpy(results[0].mutable_data() + (o * n + i) * bytes,
                   x.bytes().data() + (o * size_t(lanes.n) + size_t(found.first[i])) * bytes, bytes);
@@ -148,7 +148,7 @@ Status eval_non_max_suppression(const OpCall& call, Operands operands, Results r
   const bool centre = call.attributes.i(FRL_AT_non_max_suppression_centre) != 0;
   const std::vector<double> boxes = load<double>(*operands[0]), scores = load<double>(*operands[1]);
   std::vector<int64_t> all;
-  for (int64_t nc = 0; nc < shape[0] * n_classes; ++nc) {
+  for (int64_t nc = 0; n_boxes > 0 && nc < shape[0] * n_classes; ++nc) {
     const int64_t image = nc / n_classes;
     const auto score = [&](int64_t i) { return scores[size_t(nc * n_boxes + i)]; };
     std::vector<int64_t> order;

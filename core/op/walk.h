@@ -86,10 +86,11 @@ struct Lanes {
     for (size_t i = 0; i < axis; ++i) outer *= shape[i];
     for (size_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   }
-  // fn(offset of the lane's first element); its elements are `inner` apart.
+  // fn(offset of the lane's first element); its elements are `inner` apart. Empty lanes are left out.
   template <class Fn>
   void each(Fn&& fn) const {
-    for (int64_t o = 0; o < outer; ++o)
+    if (n == 0) return;
+    for (int64_t o = 0; o < outer && inner > 0; ++o)
       for (int64_t k = 0; k < inner; ++k) fn(o * n * inner + k);
   }
 };
