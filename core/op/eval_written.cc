@@ -32,7 +32,8 @@ struct Items {
     for (int64_t o = 0; o < lanes.outer && lanes.inner > 0; ++o)
       for (int64_t k = 0; k < lanes.inner; ++k) {
         const int64_t row = o * lanes.n;
-        const int c = compare(values[size_t((row + a) * lanes.inner + k)], values[size_t((row + b) * lanes.inner + k)]);
+        const int c = compare(values[size_t((row + a) * lanes.inner + k)],
+                              values[size_t((row + b) * lanes.inner + k)]);
         if (c) return c;
       }
     return 0;
@@ -48,7 +49,8 @@ Distinct find_distinct(const Items<W>& items, bool sorted) {
   const int64_t n = items.lanes.n;
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return items.order(a, b) < 0; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return items.order(a, b) < 0; });
   Distinct out;
   out.inverse.resize(static_cast<size_t>(n));
   for (size_t i = 0; i < order.size(); ++i) {
@@ -63,7 +65,8 @@ Distinct find_distinct(const Items<W>& items, bool sorted) {
   // In order of first appearance instead.
   std::vector<int64_t> rank(out.first.size()), place(out.first.size());
   std::iota(rank.begin(), rank.end(), 0);
-  std::sort(rank.begin(), rank.end(), [&](int64_t a, int64_t b) { return out.first[size_t(a)] < out.first[size_t(b)]; });
+  std::sort(rank.begin(), rank.end(),
+            [&](int64_t a, int64_t b) { return out.first[size_t(a)] < out.first[size_t(b)]; });
   Distinct by_place;
   for (size_t i = 0; i < rank.size(); ++i) {
     by_place.first.push_back(out.first[size_t(rank[i])]);
@@ -154,12 +157,15 @@ Status eval_non_max_suppression(const OpCall& call, Operands operands, Results r
     std::vector<int64_t> order;
     for (int64_t i = 0; i < n_boxes; ++i)
       if (score(i) > least) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score(a) > score(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return score(a) > score(b); });
     std::vector<Box> kept;
     for (const int64_t i : order) {
       if (int64_t(kept.size()) >= most) break;
       const Box box = box_at(boxes.data() + (image * n_boxes + i) * 4, centre);
-      if (std::any_of(kept.begin(), kept.end(), [&](const Box& k) { return overlaps(k, box, iou); })) continue;
+      if (std::any_of(kept.begin(), kept.end(),
+                      [&](const Box& k) { return overlaps(k, box, iou); }))
+        continue;
       kept.push_back(box);
       all.insert(all.end(), {image, nc % n_classes, i});
     }
