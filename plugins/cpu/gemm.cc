@@ -106,7 +106,7 @@ template <class T>
 void GemmPlan<T>::block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1, T* a_scratch,
                         T* b_scratch) const {
   const GemmLoops<T>& loops = g.isa->template gemm<T>();
-  if (g.k == 0)
+  if (g.k == 0 && !g.accumulate)
     for (int64_t i = m0; i < m1; ++i) std::fill(g.c + i * g.ldc + n0, g.c + i * g.ldc + n1, T{0});
   for (int64_t k0 = 0; k0 < g.k; k0 += kDepth) {
     const int64_t depth = std::min(kDepth, g.k - k0);
@@ -116,7 +116,7 @@ void GemmPlan<T>::block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, in
       if (!g.a.packed) g.a.fill(g.a.source, a_scratch, k0, depth, i, end - i, loops.rows);
       const T* a = g.a.packed ? g.a.packed + i * g.k + k0 * loops.rows : a_scratch;
       const int64_t a_stride = (g.a.packed ? g.k : depth) * loops.rows;
-      const PanelWalk<T> walk{loops, g, depth, k0 > 0};
+      const PanelWalk<T> walk{loops, g, depth, k0 > 0 || g.accumulate};
       for (int64_t j = n0; j < n1; j += g.width) {
         const T* b = g.b.packed ? g.b.packed + j * g.k + k0 * g.width : b_scratch + (j - n0) * depth;
         walk.run(a, a_stride, b, i, end, j, std::min(g.width, n1 - j));

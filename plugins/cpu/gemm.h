@@ -60,6 +60,7 @@ struct Gemm {
   T* c;
   int64_t ldc;
   Epilogue<T> epilogue;
+  bool accumulate = false;  // adds to what C holds
 };
 
 // The width of B panels for n columns.
@@ -94,6 +95,31 @@ class GemmPlan {
 // The whole product, on the team.
 template <class T>
 void run_gemm(const frl_host* host, const Gemm<T>& g);
+
+// `count` products of one shape: make(i, use) calls use(gemm) with the i-th. Few large ones share
+// the team one by one, many small ones are dealt out whole.
+template <class T, class Make>
+void run_gemms(const frl_host* host, int64_t count, const Make& make) {
+  if (count == 0) return;
+  double ns = 0;
+  uint64_t scratch_bytes = 0;
+  make(int64_t{0}, [&](const Gemm<T>& g) {
+    const GemmPlan<T> plan(g, 1);
+    ns = plan.task_ns() * static_cast<double>(plan.n_tasks()), scratch_bytes = plan.scratch_bytes();
+  });
+  if (count == 1 || (count < host->max_workers && ns > 50000)) {
+    for (int64_t i = 0; i < count; ++i) make(i, [&](const Gemm<T>& g) { run_gemm(host, g); });
+    return;
+  }
+  frl::for_slices(host, count, ns, scratch_bytes, [&](int64_t begin, int64_t end, void* scratch) {
+    for (int64_t i = begin; i < end; ++i)
+      make(i, [&](const Gemm<T>& g) {
+        if (g.m == 0 || g.n == 0) return;
+        const GemmPlan<T> plan(g, 1);
+        for (int64_t task = 0; task < plan.n_tasks(); ++task) plan.run_task(g, task, scratch);
+      });
+  });
+}
 
 template <class T>
 void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0, int64_t n1);

@@ -55,12 +55,16 @@ struct Isa {
   float (*top)(const float* x, int64_t n);
   float (*bottom)(const float* x, int64_t n);
   void (*add_to)(double* target, const float* x, int64_t n);
+  double (*exp_row)(float* y, int64_t n, float best);  // y = exp(y - best), and their sum
   void (*softmax)(float* y, const float* x, int64_t n);  // y may be x
   void (*log_softmax)(float* y, const float* x, int64_t n);
   // scale and shift may be null.
   void (*layer_norm)(float* y, const float* x, const float* scale, const float* shift, int64_t n,
                      double epsilon);
   void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
+
+  // y[i] = start + sum over taps of w[t] rows[t][i]; rows have 15 elements of slack behind n.
+  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n, float start);
 
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;

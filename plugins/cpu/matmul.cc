@@ -97,13 +97,13 @@ template <class T>
 class FloatMatmul final : public frl::Kernel {
  public:
   FloatMatmul(const Context& context, const frl::Operand& a, const frl::Operand& b, const frl::Operand& c,
-              Fused fused)
+              uint32_t b_input, Fused fused)
       : isa_(context.isa), s_(a, b, c.value), a_(a), b_(b), c_(c), fused_(std::move(fused)),
         width_(panel_width<T>(*context.isa, s_.n)) {
     const bool one_matrix = std::ranges::all_of(s_.b_offsets, [](int64_t o) { return o == 0; });
     const int64_t bytes = packed_size(s_.k, s_.n, width_) * static_cast<int64_t>(sizeof(T));
     if (b.value.is_parameter() && b.argument >= 0 && one_matrix && s_.k > 0 && s_.n > 1)
-      packs = {{static_cast<uint32_t>(b_input(b)), 0, pack_key(), static_cast<uint64_t>(bytes)}};
+      packs = {{b_input, 0, pack_key("columns", {s_.k, s_.n, s_.b_row, s_.b_column, width_, sizeof(T)}), static_cast<uint64_t>(bytes)}};
   }
 
   void pack(uint32_t, const std::byte* source, std::byte* target, const frl_host* host) const override {
@@ -125,76 +125,30 @@ class FloatMatmul final : public frl::Kernel {
     const Epilogue<T> e = epilogue_of(fused_, fused_.bias.in<T>(call));
     if (!packs.empty() && s_.m == 1 && s_.batch == 1 && width_ > isa_->gemm<T>().lanes)
       return packed_row(call.host, a, b, c, e);
-    const double flops = 2.0 * static_cast<double>(s_.m) * static_cast<double>(s_.n) * static_cast<double>(s_.k);
-    const bool rows = packs.empty() && RowProduct<T>(isa_, s_).fits();
-    if (s_.batch == 1 || (s_.batch < call.host->max_workers && flops > 2e6)) {
-      for (int64_t i = 0; i < s_.batch; ++i) rows ? row_member(call.host, i, a, b, c, e) : member(call.host, i, a, b, c, e);
-      return;
-    }
-    Gemm<T> any = gemm(0, a, b, c, e);
-    const StridedSide<T> sa = a_side(0, a), sb = b_side(0, b);
-    any.a = sa.side();
-    if (packs.empty()) any.b = sb.side();
-    const GemmPlan<T> plan(any, 1);
-    frl::for_slices(call.host, s_.batch, flops / (rows ? 4 : 40), rows ? 0 : plan.scratch_bytes(),
-                    [&](int64_t begin, int64_t end, void* scratch) {
-      for (int64_t i = begin; i < end; ++i) {
-        if (rows) {
-          const size_t k = static_cast<size_t>(i);
-          T* to = c + i * s_.m * s_.n;
-          RowProduct<T>(isa_, s_).columns(a + s_.a_offsets[k], b + s_.b_offsets[k], to, 0, s_.n);
-          apply_epilogue(e, to, s_.n, 0, s_.m, 0, s_.n);
-          continue;
-        }
-        const StridedSide<T> x = a_side(i, a), y = b_side(i, b);
-        Gemm<T> g = gemm(i, a, b, c, e);
-        g.a = x.side();
-        if (packs.empty()) g.b = y.side();
-        for (int64_t task = 0; task < plan.n_tasks(); ++task) plan.run_task(g, task, scratch);
-      }
+    if (packs.empty() && RowProduct<T>(isa_, s_).fits()) return row_products(call.host, a, b, c, e);
+    run_gemms<T>(call.host, s_.batch, [&](int64_t i, auto&& use) {
+      const size_t k = static_cast<size_t>(i);
+      const StridedSide<T> x{isa_, a + s_.a_offsets[k], s_.a_column, s_.a_row};
+      const StridedSide<T> y{isa_, b + s_.b_offsets[k], s_.b_row, s_.b_column};
+      Gemm<T> g{isa_, s_.m, s_.n, s_.k, x.side(), y.side(), width_, c + i * s_.m * s_.n, s_.n, e};
+      if (!packs.empty()) g.b = {b, nullptr, nullptr};
+      use(g);
     });
   }
 
  private:
-  static int64_t b_input(const frl::Operand& b) { return b.argument; }
-  uint64_t pack_key() const {
-    const int64_t words[] = {s_.k, s_.n, s_.b_row, s_.b_column, width_, static_cast<int64_t>(sizeof(T))};
-    uint64_t key = 1469598103934665603ull;
-    for (int64_t w : words) key = (key ^ static_cast<uint64_t>(w)) * 1099511628211ull;
-    return key;
-  }
-  StridedSide<T> a_side(int64_t i, const T* a) const {
-    return {isa_, a + s_.a_offsets[static_cast<size_t>(i)], s_.a_column, s_.a_row};
-  }
-  StridedSide<T> b_side(int64_t i, const T* b) const {
-    return {isa_, b + s_.b_offsets[static_cast<size_t>(i)], s_.b_row, s_.b_column};
-  }
-  // Member i but for its unpacked sides.
-  Gemm<T> gemm(int64_t i, const T*, const T* b, T* c, const Epilogue<T>& e) const {
-    Gemm<T> g{isa_, s_.m, s_.n, s_.k, {}, {}, width_, c + i * s_.m * s_.n, s_.n, e};
-    if (!packs.empty()) g.b.packed = b;
-    return g;
-  }
-  void member(const frl_host* host, int64_t i, const T* a, const T* b, T* c, const Epilogue<T>& e) const {
-    const StridedSide<T> x = a_side(i, a), y = b_side(i, b);
-    Gemm<T> g = gemm(i, a, b, c, e);
-    g.a = x.side();
-    if (packs.empty()) g.b = y.side();
-    run_gemm(host, g);
-  }
-  void row_member(const frl_host* host, int64_t i, const T* a, const T* b, T* c, const Epilogue<T>& e) const {
-    const size_t k = static_cast<size_t>(i);
-    T* to = c + i * s_.m * s_.n;
+  void row_products(const frl_host* host, const T* a, const T* b, T* c, const Epilogue<T>& e) const {
     constexpr int64_t kColumns = 256;
     const RowProduct<T> product(isa_, s_);
-    frl::for_slices(host, (s_.n + kColumns - 1) / kColumns,
-                    touch_ns(static_cast<double>(kColumns * s_.k * s_.m) * sizeof(T)), 0,
-                    [&](int64_t begin, int64_t end, void*) {
-      const int64_t n0 = begin * kColumns, n1 = std::min(s_.n, end * kColumns);
-      for (int64_t n = n0; n < n1; n += kColumns) {
-        const int64_t last = std::min(n1, n + kColumns);
-        product.columns(a + s_.a_offsets[k], b + s_.b_offsets[k], to, n, last);
-        apply_epilogue(e, to, s_.n, 0, s_.m, n, last);
+    const int64_t pieces = (s_.n + kColumns - 1) / kColumns;
+    const double ns = touch_ns(static_cast<double>(std::min(s_.n, kColumns) * s_.k) * sizeof(T));
+    frl::for_slices(host, s_.batch * pieces, ns, 0, [&](int64_t begin, int64_t end, void*) {
+      for (int64_t piece = begin; piece < end; ++piece) {
+        const size_t i = static_cast<size_t>(piece / pieces);
+        const int64_t n0 = piece % pieces * kColumns, n1 = std::min(s_.n, n0 + kColumns);
+        T* to = c + piece / pieces * s_.m * s_.n;
+        product.columns(a + s_.a_offsets[i], b + s_.b_offsets[i], to, n0, n1);
+        apply_epilogue(e, to, s_.n, 0, s_.m, n0, n1);
       }
     });
   }
@@ -218,73 +172,6 @@ class FloatMatmul final : public frl::Kernel {
   Place a_, b_, c_;
   Fused fused_;
   int64_t width_;
-};
-
-// A strided 16-bit matrix as a side: converted as it is packed.
-struct NarrowSide {
-  const Isa* isa;
-  TileFn load;
-  const uint16_t* x;
-  int64_t row, column;
-  static void fill(const void* source, float* panels, int64_t k0, int64_t k, int64_t first, int64_t n, int64_t width) {
-    const auto& s = *static_cast<const NarrowSide*>(source);
-    // Along whichever way elements lie together.
-    constexpr int64_t kPart = 64;
-    uint16_t raw[kPart];
-    float wide[kPart];
-    for (int64_t c = 0; c < n; c += width) {
-      const int64_t columns = std::min(width, n - c);
-      float* panel = panels + c * k;
-      if (columns < width) std::fill_n(panel, k * width, 0.0f);
-      for (int64_t i = 0; i < k; ++i) {
-        const uint16_t* from = s.x + (k0 + i) * s.row + (first + c) * s.column;
-        for (int64_t j = 0; j < columns; ++j) raw[j] = from[j * s.column];
-        s.load(wide, raw, nullptr, nullptr, columns, nullptr);
-        std::copy_n(wide, columns, panel + i * width);
-      }
-    }
-  }
-  Side<float> side() const { return {nullptr, fill, this}; }
-};
-
-// f16 and bf16: products and sums in f32, one rounding at the end.
-class NarrowMatmul final : public frl::Kernel {
- public:
-  NarrowMatmul(const Context& context, const frl::Operand& a, const frl::Operand& b, const frl::Operand& c, Fused fused)
-      : isa_(context.isa), s_(a, b, c.value), a_(a), b_(b), c_(c), fused_(std::move(fused)),
-        load_(c.value.type == FRL_F16 ? isa_->load_f16 : isa_->load_bf16),
-        store_(c.value.type == FRL_F16 ? isa_->store_f16 : isa_->store_bf16) {
-    scratch_bytes = static_cast<uint64_t>(s_.m * s_.n + s_.n + 16) * sizeof(float);
-    scratch_ = c.argument + 1;
-  }
-  void run(const frl::Call& call) const override {
-    if (s_.m == 0 || s_.n == 0) return;
-    float* product = call.out<float>(scratch_);
-    float* bias = nullptr;
-    if (fused_.bias.present()) {
-      bias = product + s_.m * s_.n;
-      load_(bias, fused_.bias.at(call), nullptr, nullptr, s_.n, nullptr);
-    }
-    for (int64_t i = 0; i < s_.batch; ++i) {
-      const size_t k = static_cast<size_t>(i);
-      const NarrowSide x{isa_, load_, a_.in<uint16_t>(call) + s_.a_offsets[k], s_.a_column, s_.a_row};
-      const NarrowSide y{isa_, load_, b_.in<uint16_t>(call) + s_.b_offsets[k], s_.b_row, s_.b_column};
-      run_gemm(call.host, Gemm<float>{isa_, s_.m, s_.n, s_.k, x.side(), y.side(), panel_width<float>(*isa_, s_.n),
-                                      product, s_.n, epilogue_of(fused_, static_cast<const float*>(bias))});
-      uint16_t* to = c_.out<uint16_t>(call) + i * s_.m * s_.n;
-      frl::for_slices(call.host, s_.m, 0.1 * static_cast<double>(s_.n), 0, [&](int64_t begin, int64_t end, void*) {
-        store_(to + begin * s_.n, product + begin * s_.n, nullptr, nullptr, (end - begin) * s_.n, nullptr);
-      });
-    }
-  }
-
- private:
-  const Isa* isa_;
-  MatmulShape s_;
-  Place a_, b_, c_;
-  Fused fused_;
-  TileFn load_, store_;
-  int scratch_;
 };
 
 // Integers wrap, so any order of summing gives the same bits. W is unsigned.
@@ -317,12 +204,11 @@ KernelPtr make_integer_matmul(const frl::Operand& a, const frl::Operand& b, cons
   });
 }
 
-KernelPtr make_product(const Context& context, const frl::Region& region, Fused fused) {
-  const frl::Operand a = region.operand(0), b = region.operand(1), c = region.result(0);
-  const uint32_t type = c.value.type;
-  if (type == FRL_F32) return std::make_unique<FloatMatmul<float>>(context, a, b, c, std::move(fused));
-  if (type == FRL_F64) return std::make_unique<FloatMatmul<double>>(context, a, b, c, std::move(fused));
-  if (type == FRL_F16 || type == FRL_BF16) return std::make_unique<NarrowMatmul>(context, a, b, c, std::move(fused));
+KernelPtr make_product(const Context& context, const Request& request, Fused fused) {
+  const frl::Operand a = request.operand(0), b = request.operand(1), c = request.result(0);
+  const uint32_t type = c.value.type, b_input = request.input_of(b);
+  if (type == FRL_F32) return std::make_unique<FloatMatmul<float>>(context, a, b, c, b_input, std::move(fused));
+  if (type == FRL_F64) return std::make_unique<FloatMatmul<double>>(context, a, b, c, b_input, std::move(fused));
   return with_type(type, [&]<class T>(T) -> KernelPtr {
     if constexpr (std::is_integral_v<T>) return make_integer_matmul<T>(a, b, c);
     else throw frl::Failure(FRL_NO_TYPE, "matmul: want a number");
@@ -331,14 +217,14 @@ KernelPtr make_product(const Context& context, const frl::Region& region, Fused 
 
 }  // namespace
 
-KernelPtr make_matmul(const Context& context, const frl::Region& region) {
-  return make_product(context, region, {});
+KernelPtr make_matmul(const Context& context, const Request& request) {
+  return make_product(context, request, {});
 }
 
-KernelPtr make_matmul_bias_act(const Context& context, const frl::Region& region) {
-  const frl::Value y = region.output(0);
-  const int64_t op = region.attribute_i(FRL_AT_matmul_bias_act_activation);
-  return make_product(context, region, {Place(region.operand(2)), find_activation(*context.isa, op, y.type == FRL_F64 ? kWorkF64 : kWorkF32)});
+KernelPtr make_matmul_bias_act(const Context& context, const Request& request) {
+  const frl::Value y = request.result(0).value;
+  const int64_t op = request.attribute_i(FRL_AT_matmul_bias_act_activation);
+  return make_product(context, request, {Place(request.operand(2)), find_activation(*context.isa, op, y.type == FRL_F64 ? kWorkF64 : kWorkF32)});
 }
 
 }  // namespace cpu
