@@ -6,8 +6,8 @@
 namespace ferrule {
 namespace {
 
-constexpr uint64_t kAdd = FRL_BIT(FRL_OP_add), kMul = FRL_BIT(FRL_OP_mul), kMax = FRL_BIT(FRL_OP_max),
-                   kMin = FRL_BIT(FRL_OP_min), kReplace = FRL_BIT(0);
+constexpr uint64_t kAdd = FRL_BIT(FRL_OP_add), kMul = FRL_BIT(FRL_OP_mul),
+                   kMax = FRL_BIT(FRL_OP_max), kMin = FRL_BIT(FRL_OP_min), kReplace = FRL_BIT(0);
 constexpr uint64_t kFlag = 3;
 
 // The bits 0 .. n - 1.
@@ -96,15 +96,18 @@ Status check_attributes(const OpCall& call) {
   for (const SetRow& row : kSets) {
     if (row.op != op) continue;
     const int64_t value = call.attributes.i(row.slot);
-    if (value < 0 || value > 63 || !(row.set >> value & 1)) return refuse_value(row.slot, "of its list of choices");
+    if (value < 0 || value > 63 || !(row.set >> value & 1))
+      return refuse_value(row.slot, "of its list of choices");
   }
   for (const RangeRow& row : kRanges) {
     const int64_t value = row.op == op ? call.attributes.i(row.slot) : row.lo;
-    if (value < row.lo || value > row.hi) return refuse_value(row.slot, cat("in ", row.lo, " .. ", row.hi));
+    if (value < row.lo || value > row.hi)
+      return refuse_value(row.slot, cat("in ", row.lo, " .. ", row.hi));
   }
   for (const auto& row : kActivations) {
     const int64_t value = row[0] == op ? call.attributes.i(row[1]) : 0;
-    if (value && !activation_row(value)) return refuse_value(row[1], "that is a pointwise op of one float");
+    if (value && !activation_row(value))
+      return refuse_value(row[1], "that is a pointwise op of one float");
   }
   return {};
 }

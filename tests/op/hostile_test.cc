@@ -24,17 +24,21 @@ class Source {
     return one_of(values);
   }
   int64_t integer() {
-    constexpr int64_t values[] = {-4, -3, -2, -1, 0, 1, 2, 3, 5, 63, 64, 1000, 1 << 16, FRL_OP_add, FRL_OP_max,
-                                  FRL_OP_tanh, INT32_MAX, INT32_MIN, INT64_MIN, INT64_MIN + 1, INT64_MAX};
+    constexpr int64_t values[] = {-4,          -3,        -2,        -1,         0,
+                                  1,           2,         3,         5,          63,
+                                  64,          1000,      1 << 16,   FRL_OP_add, FRL_OP_max,
+                                  FRL_OP_tanh, INT32_MAX, INT32_MIN, INT64_MIN,  INT64_MIN + 1,
+                                  INT64_MAX};
     return one_of(values);
   }
   double real() {
-    constexpr double values[] = {0, 1, 0.5, -1, 2, NAN, INFINITY, -INFINITY, 1e300, 1e-300, -1e9, 1e-9};
+    constexpr double values[] = {0,        1,         0.5,   -1,     2,    NAN,
+                                 INFINITY, -INFINITY, 1e300, 1e-300, -1e9, 1e-9};
     return one_of(values);
   }
   Type type() {
-    constexpr Type values[] = {Type::f32, Type::f64, Type::f16, Type::bf16, Type::i64, Type::i32, Type::i8, Type::u64,
-                               Type::boolean};
+    constexpr Type values[] = {Type::f32, Type::f64, Type::f16, Type::bf16,   Type::i64,
+                               Type::i32, Type::i8,  Type::u64, Type::boolean};
     return one_of(values);
   }
 
@@ -64,9 +68,15 @@ void spoil_operand(Source& source, GoldenCase& golden) {
   TensorType& type = operand.type;
   const size_t axis = type.shape.rank() ? source.below(type.shape.rank()) : 0;
   switch (source.below(5)) {
-    case 0: type.type = source.type(); break;
-    case 1: type.shape.push_back(source.extent()); break;
-    case 2: type = TensorType(); break;
+    case 0:
+      type.type = source.type();
+      break;
+    case 1:
+      type.shape.push_back(source.extent());
+      break;
+    case 2:
+      type = TensorType();
+      break;
     case 3:
       if (type.shape.rank()) type.shape.set(axis, {type.shape[axis], 1});
       break;
@@ -103,7 +113,8 @@ struct Operands {
     for (const GoldenTensor& operand : golden.operands) {
       const bool missing = operand.type.type == Type::none;
       types.push_back(missing ? nullptr : &operand.type);
-      is_small = is_small && operand.type.shape.is_exact() && operand.type.shape.n_elements() <= kMostElements;
+      is_small = is_small && operand.type.shape.is_exact() &&
+                 operand.type.shape.n_elements() <= kMostElements;
       tensors.push_back(missing || !is_small ? Tensor() : spoiled_tensor(source, operand));
       read.push_back(missing ? nullptr : &tensors.back());
     }
@@ -112,14 +123,16 @@ struct Operands {
 
 // Whether the rule accepted what became of the case.
 bool try_spoiled(Source& source, GoldenCase golden) {
-  for (size_t n = source.below(3); n > 0; --n) source.below(2) ? spoil_attribute(source, golden) : spoil_operand(source, golden);
+  for (size_t n = source.below(3); n > 0; --n)
+    source.below(2) ? spoil_attribute(source, golden) : spoil_operand(source, golden);
   for (const GoldenTensor& operand : golden.operands)
     if (!is_valid(operand.type.shape)) return false;
   const Operands operands(source, golden);
   const OpCall call{*golden.row, golden.attributes, operands.types};
   const auto inferred = infer_results(call);
   if (!inferred.ok()) {
-    EXPECT_NE(inferred.status().message().find("want"), std::string::npos) << inferred.status().message();
+    EXPECT_NE(inferred.status().message().find("want"), std::string::npos)
+        << inferred.status().message();
     return false;
   }
   EXPECT_EQ(inferred->size(), golden.row->n_results) << golden.at;
@@ -145,7 +158,8 @@ TEST(Hostile, RulesAnswerOrRefuse) {
     for (const GoldenCase& golden : read_golden_file(file))
       for (int i = 0; i < 100; ++i) accepted[golden.row->id] += try_spoiled(source, golden);
   for (const OpRow& row : op_rows())
-    EXPECT_TRUE(!row.infer || accepted[row.id] > 0) << row.name << ": nothing was accepted, so nothing was tried";
+    EXPECT_TRUE(!row.infer || accepted[row.id] > 0)
+        << row.name << ": nothing was accepted, so nothing was tried";
 }
 
 TEST(Hostile, KindsAreNotInferredHere) {
