@@ -71,9 +71,13 @@ class Recurrent final : public frl::Kernel {
   }
   T clipped(T x) const { return clip_ > 0 ? (x > clip_ ? clip_ : (x < -clip_ ? -clip_ : x)) : x; }
   void activate(int64_t side, int64_t i, T* x, int64_t n) const {
-    const Activation& a = activations_[static_cast<size_t>(side * row_.activations + i)];
     if (clip_ > 0)
       for (int64_t k = 0; k < n; ++k) x[k] = clipped(x[k]);
+    activate_whole(side, i, x, n);
+  }
+  // The cell's value is never clipped.
+  void activate_whole(int64_t side, int64_t i, T* x, int64_t n) const {
+    const Activation& a = activations_[static_cast<size_t>(side * row_.activations + i)];
     if (a.fn) a.fn(x, x, x, x, n, a.attributes);
   }
   int64_t length_of(const frl::Call& call, int64_t i) const { return lengths_.present() ? lengths_.in<int32_t>(call)[i] : t_; }
@@ -146,7 +150,7 @@ class Recurrent final : public frl::Kernel {
       if (peep) out[u] += peep[h_ + u] * cell[u];
       next[u] = cell[u];
     }
-    activate(side, 0, out, h_), activate(side, 2, next, h_);
+    activate(side, 0, out, h_), activate_whole(side, 2, next, h_);
     for (int64_t u = 0; u < h_; ++u) state[u] = out[u] * next[u];
   }
   // Gates z r h.
