@@ -38,6 +38,7 @@ function(frl_plugin name)
   endif()
   if(NOT P_OUTPUT)
     set(P_OUTPUT ${PROJECT_BINARY_DIR}/plugins)
+    set_property(GLOBAL APPEND PROPERTY FERRULE_PLUGINS plugin_${name})
   endif()
   set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
                         LIBRARY_OUTPUT_DIRECTORY ${P_OUTPUT})
