@@ -17,7 +17,8 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(ENV{CCACHE_SLOPPINESS} "pch_defines,time_macros,include_file_mtime,include_file_ctime")
 set(FERRULE_PRECOMPILED <algorithm> <cstring> <functional> <map> <memory> <optional> <set> <span> <string> <unordered_map> <variant> <vector>)
 
-add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers)
+# g++ 12 sees overflows in std::string's own code that are none (GCC PR 105329, 105651).
+add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers -Wno-restrict -Wno-array-bounds)
 if(FERRULE_FUZZ)
   add_compile_options(-w)  # clang has other opinions; the gcc builds are the ones without warnings
 endif()
