@@ -20,7 +20,7 @@ class Encoder {
     const OpRow* row = find_op(node.op);
     symbols(graph_);
     bodies_.emplace_back();
-    const bool alone = row && (row->form == Form::plain || row->form == Form::pointwise);
+    const bool alone = row && row->form != Form::closed && row->form != Form::open;
     if (alone) {
       bodies_[0] = lone_node(node);
     } else {
@@ -86,8 +86,13 @@ class Encoder {
     }
     for (size_t r = 0; r < node.results.size(); ++r)
       outputs.push_back(value(graph_.type(node.results[r]), &results_[r], nullptr));
+    std::vector<frl_body> inner;
+    for (const Body& body : node.bodies) inner.push_back(nested(*body));
     const auto first = uint32_t(nodes_.size());
     node_row(node, inputs, outputs[0]);
+    nodes_.back().first_body = inner.empty() ? 0 : uint32_t(bodies_.size());
+    nodes_.back().n_bodies = uint32_t(inner.size());
+    bodies_.insert(bodies_.end(), inner.begin(), inner.end());
     return {first, 1, list(inputs), uint32_t(inputs.size()), list(outputs), uint32_t(outputs.size())};
   }
 

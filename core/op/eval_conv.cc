@@ -17,8 +17,8 @@ struct Taps {
   Window window;
   Strides large_strides;
 
-  // fn(tap number, offset in small, offset in large, step in large, n) for each tap and row of small:
-  // the elements that the tap joins.
+  // fn(tap number, offset in small, offset in large, step in large, n) for each tap and row of
+  // small: the elements that the tap joins.
   template <class Fn>
   void each(Fn&& fn) const {
     const size_t last = small.rank() - 1;
@@ -36,7 +36,8 @@ struct Taps {
         int64_t from = lo * inner.stride + shift;
         bool inside = true;
         for (size_t i = 0; i < last && inside; ++i) {
-          const int64_t place = at[i] * window[i].stride + k[i] * window[i].dilation - window[i].begin;
+          const int64_t place =
+              at[i] * window[i].stride + k[i] * window[i].dilation - window[i].begin;
           inside = place >= 0 && place < large[i];
           from += place * large_strides[i];
         }
@@ -47,8 +48,11 @@ struct Taps {
 };
 
 Taps make_taps(const Shape& w, const Shape& small, const Shape& large, Window window) {
-  Taps out{sub_shape(w, 2, w.rank()), sub_shape(small, 2, small.rank()),
-           sub_shape(large, 2, large.rank()), std::move(window), {}};
+  Taps out{sub_shape(w, 2, w.rank()),
+           sub_shape(small, 2, small.rank()),
+           sub_shape(large, 2, large.rank()),
+           std::move(window),
+           {}};
   out.large_strides = row_major(out.large);
   return out;
 }
@@ -81,19 +85,23 @@ Status eval_conv(const OpCall& call, Operands operands, Results results) {
   FRL_LET(Window window, window_of(call, w));
   const Taps taps = make_taps(w, y, x, std::move(window));
   const int64_t groups = call.attributes.i(FRL_AT_conv_groups), per_group = y[1] / groups;
-  const int64_t x_area = taps.large.n_elements(), y_area = taps.small.n_elements(), n_taps = taps.kernel.n_elements();
+  const int64_t x_area = taps.large.n_elements(), y_area = taps.small.n_elements(),
+                n_taps = taps.kernel.n_elements();
   with_wide(results[0].element(), [&]<class W>(W) {
     const std::vector<W> in = load<W>(*operands[0]), weight = load<W>(*operands[1]);
     std::vector<W> out = biased<W>(operands, y);
+    if (weight.empty()) return store(out, results[0]);
     for (int64_t ng = 0; ng < y[0] * groups; ++ng) {
-      const int64_t n = ng / groups, first_m = ng % groups * per_group, first_c = ng % groups * w[1];
+      const int64_t n = ng / groups, first_m = ng % groups * per_group,
+                    first_c = ng % groups * w[1];
       taps.each([&](int64_t tap, int64_t small, int64_t large, int64_t step, int64_t count) {
         for (int64_t m = first_m; m < first_m + per_group; ++m)
           for (int64_t c = 0; c < w[1]; ++c) {
             const W by = weight[size_t((m * w[1] + c) * n_taps + tap)];
             const W* from = in.data() + (n * x[1] + first_c + c) * x_area + large;
             W* to = out.data() + (n * y[1] + m) * y_area + small;
-            for (int64_t i = 0; i < count; ++i) to[i] = wide_add(to[i], wide_mul(by, from[i * step]));
+            for (int64_t i = 0; i < count; ++i)
+              to[i] = wide_add(to[i], wide_mul(by, from[i * step]));
           }
       });
     }
@@ -110,19 +118,23 @@ Status eval_conv_transpose(const OpCall& call, Operands operands, Results result
   FRL_LET(Window window, window_of(call, w));
   const Taps taps = make_taps(w, x, y, std::move(window));
   const int64_t groups = call.attributes.i(FRL_AT_conv_transpose_groups), per_group = x[1] / groups;
-  const int64_t x_area = taps.small.n_elements(), y_area = taps.large.n_elements(), n_taps = taps.kernel.n_elements();
+  const int64_t x_area = taps.small.n_elements(), y_area = taps.large.n_elements(),
+                n_taps = taps.kernel.n_elements();
   with_wide(results[0].element(), [&]<class W>(W) {
     const std::vector<W> in = load<W>(*operands[0]), weight = load<W>(*operands[1]);
     std::vector<W> out = biased<W>(operands, y);
+    if (weight.empty()) return store(out, results[0]);
     for (int64_t ng = 0; ng < y[0] * groups; ++ng) {
-      const int64_t n = ng / groups, first_c = ng % groups * per_group, first_m = ng % groups * w[1];
+      const int64_t n = ng / groups, first_c = ng % groups * per_group,
+                    first_m = ng % groups * w[1];
       taps.each([&](int64_t tap, int64_t small, int64_t large, int64_t step, int64_t count) {
         for (int64_t c = first_c; c < first_c + per_group; ++c)
           for (int64_t m = 0; m < w[1]; ++m) {
             const W by = weight[size_t((c * w[1] + m) * n_taps + tap)];
             const W* from = in.data() + (n * x[1] + c) * x_area + small;
             W* to = out.data() + (n * y[1] + first_m + m) * y_area + large;
-            for (int64_t i = 0; i < count; ++i) to[i * step] = wide_add(to[i * step], wide_mul(by, from[i]));
+            for (int64_t i = 0; i < count; ++i)
+              to[i * step] = wide_add(to[i * step], wide_mul(by, from[i]));
           }
       });
     }

@@ -56,7 +56,10 @@ Status eval_dft(const OpCall& call, Operands operands, Results results) {
   const bool onesided = call.attributes.i(FRL_AT_dft_onesided) != 0;
   const int64_t length = call.attributes.i(FRL_AT_dft_length);
   if (y.n_elements() == 0) return {};
-  const Transform transform(length ? length : inverse && onesided ? y[axis] : x[axis], inverse, onesided);
+  const Transform transform(length                ? length
+                            : inverse && onesided ? y[axis]
+                                                  : x[axis],
+                            inverse, onesided);
   const int64_t most = inverse && onesided ? transform.n / 2 + 1 : transform.n;
   const std::vector<double> in = load<double>(*operands[0]);
   std::vector<double> out;

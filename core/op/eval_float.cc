@@ -8,7 +8,13 @@ namespace ferrule {
 namespace {
 
 double clamp(double x, double lo, double hi) { return wide_min(wide_max(x, lo), hi); }
-double softplus(double x) { return std::isnan(x) ? x : std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
+double softplus(double x) {
+  return std::isnan(x) ? x : std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x)));
+}
+double sign(double x) {
+  if (x > 0) return 1;
+  return x < 0 ? -1 : x;
+}
 // 0 where x may be dropped, NaN where it may not.
 double zero_like(double x) { return std::isnan(x) ? x : 0; }
 
@@ -22,14 +28,17 @@ struct Row {
   FloatFunction fn;
 };
 
-#define FLOAT_ROW(name, ...)                                                        \
-  {FRL_OP_##name, []([[maybe_unused]] double a, [[maybe_unused]] double b,        \
-                     [[maybe_unused]] const double* p) -> double { return __VA_ARGS__; }}
+#define FLOAT_ROW(name, ...)                                                   \
+  {                                                                            \
+    FRL_OP_##name,                                                             \
+        []([[maybe_unused]] double a, [[maybe_unused]] double b,               \
+           [[maybe_unused]] const double* p) -> double { return __VA_ARGS__; } \
+  }
 
 constexpr Row kRows[] = {
     FLOAT_ROW(neg, -a),
     FLOAT_ROW(abs, std::fabs(a)),
-    FLOAT_ROW(sign, a > 0 ? 1 : a < 0 ? -1 : a),
+    FLOAT_ROW(sign, sign(a)),
     FLOAT_ROW(reciprocal, 1 / a),
     FLOAT_ROW(floor, std::floor(a)),
     FLOAT_ROW(ceil, std::ceil(a)),
@@ -62,17 +71,17 @@ constexpr Row kRows[] = {
     FLOAT_ROW(softplus, softplus(a)),
     FLOAT_ROW(softsign, a / (1 + std::fabs(a))),
     FLOAT_ROW(hard_sigmoid, clamp(p[0] * a + p[1], 0, 1)),
-    FLOAT_ROW(hard_swish, a * clamp(a + 3, 0, 6) / 6),
-    FLOAT_ROW(mish, a * std::tanh(softplus(a))),
+    FLOAT_ROW(hard_swish, a* clamp(a + 3, 0, 6) / 6),
+    FLOAT_ROW(mish, a* std::tanh(softplus(a))),
     FLOAT_ROW(silu, a / (1 + std::exp(-a))),
-    FLOAT_ROW(gelu, a * (0.5 * std::erfc(-a / std::sqrt(2.0)))),
+    FLOAT_ROW(gelu, a*(0.5 * std::erfc(-a / std::sqrt(2.0)))),
     // (1 + tanh(u)) / 2 without its cancellation
     FLOAT_ROW(gelu_tanh, a / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (a + 0.044715 * a * a * a)))),
     FLOAT_ROW(thresholded_relu, a > p[0] ? a : zero_like(a)),
-    FLOAT_ROW(shrink, a < -p[0] ? a + p[1] : a > p[0] ? a - p[1] : zero_like(a)),
+    FLOAT_ROW(shrink, a<-p[0] ? a + p[1] : a> p[0] ? a - p[1] : zero_like(a)),
     FLOAT_ROW(add, a + b),
     FLOAT_ROW(sub, a - b),
-    FLOAT_ROW(mul, a* b),
+    FLOAT_ROW(mul, (a * b)),
     FLOAT_ROW(div, a / b),
     FLOAT_ROW(mod, remainder_of_divisor_sign(a, b)),
     FLOAT_ROW(fmod, std::fmod(a, b)),

@@ -10,7 +10,8 @@ namespace {
 // Indices with those that count from the end made to count from 0. Index i addresses an axis of
 // `extent_of(i)` elements.
 template <class Extent>
-Result<std::vector<int64_t>> read_indices(const OpCall& call, const Tensor& indices, Extent extent_of) {
+Result<std::vector<int64_t>> read_indices(const OpCall& call, const Tensor& indices,
+                                          Extent extent_of) {
   std::vector<int64_t> out = load<int64_t>(indices);
   for (size_t i = 0; i < out.size(); ++i) {
     const int64_t n = extent_of(i);
@@ -22,17 +23,18 @@ Result<std::vector<int64_t>> read_indices(const OpCall& call, const Tensor& indi
   return out;
 }
 
-// Offsets into x of what each row of indices [.., k] names; row r belongs to batch r / rows_per_batch.
+// Offsets into x of what each row of indices [.., k] names; row r belongs to batch r /
+// rows_per_batch.
 Result<std::vector<int64_t>> nd_offsets(const OpCall& call, const Tensor& x, const Tensor& indices,
                                         size_t batch_axes) {
   const size_t k = size_t(indices.shape().back());
   const Strides strides = row_major(x.shape());
-  FRL_LET(const auto places, read_indices(call, indices, [&](size_t i) {
-            return x.shape()[batch_axes + i % k];
-          }));
+  FRL_LET(const auto places,
+          read_indices(call, indices, [&](size_t i) { return x.shape()[batch_axes + i % k]; }));
   std::vector<int64_t> out(places.size() / k);
+  if (out.empty()) return out;
   const Shape batch = sub_shape(x.shape(), 0, batch_axes);
-  const size_t per_batch = batch.n_elements() ? out.size() / size_t(batch.n_elements()) : 0;
+  const size_t per_batch = out.size() / size_t(batch.n_elements());
   size_t row = 0;
   for (Odometer at(batch); at.more(); at.next())
     for (size_t end = row + per_batch; row < end; ++row) {
@@ -43,18 +45,20 @@ Result<std::vector<int64_t>> nd_offsets(const OpCall& call, const Tensor& x, con
 }
 
 // Offsets into a tensor of shape `x` of the elements that indices name along `axis`.
-std::vector<int64_t> element_offsets(const Shape& x, const Shape& indices, std::vector<int64_t> places,
-                                     size_t axis) {
+std::vector<int64_t> element_offsets(const Shape& x, const Shape& indices,
+                                     std::vector<int64_t> places, size_t axis) {
   Strides strides = row_major(x);
   const int64_t along = strides[axis];
   strides[axis] = 0;
   size_t i = 0;
-  for (Odometer at(indices); at.more(); at.next(), ++i) places[i] = at.offset(strides) + places[i] * along;
+  for (Odometer at(indices); at.more(); at.next(), ++i)
+    places[i] = at.offset(strides) + places[i] * along;
   return places;
 }
 
 // x[offsets[i] .. + n] combined with update i, in order.
-void scatter(Tensor& x, const std::vector<int64_t>& offsets, int64_t n, const Tensor& updates, int64_t by) {
+void scatter(Tensor& x, const std::vector<int64_t>& offsets, int64_t n, const Tensor& updates,
+             int64_t by) {
   if (by == 0) {
     with_word(x.element(), [&]<class T>(T) {
       const auto in = updates.as<T>();
@@ -86,10 +90,12 @@ Status eval_gather(const OpCall& call, Operands operands, Results results) {
   with_word(x.element(), [&]<class T>(T) {
     const auto in = x.as<T>();
     const auto out = results[0].mutable_as<T>();
+    if (out.empty()) return;
     size_t to = 0;
     for (int64_t o = 0; o < lanes.outer; ++o)
       for (const int64_t place : places)
-        for (int64_t k = 0; k < lanes.inner; ++k) out[to++] = in[size_t((o * lanes.n + place) * lanes.inner + k)];
+        for (int64_t k = 0; k < lanes.inner; ++k)
+          out[to++] = in[size_t((o * lanes.n + place) * lanes.inner + k)];
   });
   return {};
 }

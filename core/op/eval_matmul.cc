@@ -15,7 +15,8 @@ void multiply(const W* a, const W* b, W* c, int64_t m, int64_t k, int64_t n) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t p = 0; p < k; ++p) {
       const W left = a[i * k + p];
-      for (int64_t j = 0; j < n; ++j) c[i * n + j] = wide_add(c[i * n + j], wide_mul(left, b[p * n + j]));
+      for (int64_t j = 0; j < n; ++j)
+        c[i * n + j] = wide_add(c[i * n + j], wide_mul(left, b[p * n + j]));
     }
 }
 
@@ -57,7 +58,8 @@ Status eval_matmul(const OpCall&, Operands operands, Results results) {
     if (out.empty()) return;
     W* to = out.data();
     for (Odometer at(batch); at.more(); at.next(), to += m * n)
-      multiply(left.data() + at.offset(of_a) * m * k, right.data() + at.offset(of_b) * k * n, to, m, k, n);
+      multiply(left.data() + at.offset(of_a) * m * k, right.data() + at.offset(of_b) * k * n, to, m,
+               k, n);
     store(out, results[0]);
   });
   return {};

@@ -51,9 +51,13 @@ struct IntRow {
   IntFunction<W> fn;
 };
 
-#define INT_ROW(name, ...)                                                                    \
-  {FRL_OP_##name, []([[maybe_unused]] W a, [[maybe_unused]] W b,                              \
-                     [[maybe_unused]] int bits) -> W { return W(__VA_ARGS__); }}
+#define INT_ROW(name, ...)                                                               \
+  {                                                                                      \
+    FRL_OP_##name,                                                                       \
+        []([[maybe_unused]] W a, [[maybe_unused]] W b, [[maybe_unused]] int bits) -> W { \
+          return W(__VA_ARGS__);                                                         \
+        }                                                                                \
+  }
 
 template <class W>
 constexpr IntRow<W> kIntRows[] = {
@@ -73,10 +77,10 @@ constexpr IntRow<W> kIntRows[] = {
     INT_ROW(max, wide_max(a, b)),
     INT_ROW(min, wide_min(a, b)),
     INT_ROW(prelu, a < 0 ? wide_mul(a, b) : a),
-    INT_ROW(logical_and, a && b),
+    INT_ROW(logical_and, (a && b)),
     INT_ROW(logical_or, a || b),
     INT_ROW(logical_xor, !a != !b),
-    INT_ROW(bit_and, a& b),
+    INT_ROW(bit_and, (a & b)),
     INT_ROW(bit_or, a | b),
     INT_ROW(bit_xor, a ^ b),
     INT_ROW(shift_left, uint64_t(b) < uint64_t(bits) ? uint64_t(a) << b : 0),
@@ -107,20 +111,28 @@ using Comparison = bool (*)(W a, W b);
 template <class W>
 Comparison<W> comparison(OpId op) {
   switch (op) {
-    case FRL_OP_less: return [](W a, W b) { return a < b; };
-    case FRL_OP_less_equal: return [](W a, W b) { return a <= b; };
-    case FRL_OP_greater: return [](W a, W b) { return a > b; };
-    case FRL_OP_greater_equal: return [](W a, W b) { return a >= b; };
-    case FRL_OP_equal: return [](W a, W b) { return a == b; };
-    case FRL_OP_not_equal: return [](W a, W b) { return a != b; };
-    default: return [](W a, W) { return a != a; };  // is_nan
+    case FRL_OP_less:
+      return [](W a, W b) { return a < b; };
+    case FRL_OP_less_equal:
+      return [](W a, W b) { return a <= b; };
+    case FRL_OP_greater:
+      return [](W a, W b) { return a > b; };
+    case FRL_OP_greater_equal:
+      return [](W a, W b) { return a >= b; };
+    case FRL_OP_equal:
+      return [](W a, W b) { return a == b; };
+    case FRL_OP_not_equal:
+      return [](W a, W b) { return a != b; };
+    default:
+      return [](W a, W) { return a != a; };  // is_nan
   }
 }
 
-// An integer beyond 2^53 as a double with the same rounding to a float of 51 bits or fewer: the bits
-// that a double cannot hold are kept as one sticky bit.
+// An integer beyond 2^53 as a double with the same rounding to a float of 51 bits or fewer: the
+// bits that a double cannot hold are kept as one sticky bit.
 double with_sticky_bit(uint64_t size, bool negative) {
-  const double out = size >> 53 ? std::ldexp(double(size >> 11 | ((size & 2047) != 0)), 11) : double(size);
+  const double out =
+      size >> 53 ? std::ldexp(double(size >> 11 | ((size & 2047) != 0)), 11) : double(size);
   return negative ? -out : out;
 }
 
@@ -140,7 +152,8 @@ T cast_to(W x) {
 
 Status eval_copy(const OpCall&, Operands operands, Results results) {
   if (results[0].n_elements() > 0)
-    std::memcpy(results[0].mutable_data(), operands[0]->bytes().data(), operands[0]->bytes().size());
+    std::memcpy(results[0].mutable_data(), operands[0]->bytes().data(),
+                operands[0]->bytes().size());
   return {};
 }
 
@@ -170,8 +183,9 @@ Status eval_pointwise(const OpCall& call, Operands operands, Results results) {
   const auto run = [&]<class W>(W) {
     for (const IntRow<W>& row : kIntRows<W>)
       if (row.op == op)
-        store(apply<W, W>(operands, results[0].shape(), [&](W a, W b) { return row.fn(a, b, bits); }),
-              results[0]);
+        store(
+            apply<W, W>(operands, results[0].shape(), [&](W a, W b) { return row.fn(a, b, bits); }),
+            results[0]);
   };
   if (is_signed_int(type))
     run(int64_t{});
@@ -185,10 +199,9 @@ Status eval_compare(const OpCall& call, Operands operands, Results results) {
   if (call.row.id == FRL_OP_is_inf) {
     const bool negative = call.attributes.f(FRL_AT_is_inf_negative) != 0;
     const bool positive = call.attributes.f(FRL_AT_is_inf_positive) != 0;
-    store(apply<double, uint64_t>(operands, shape,
-                                  [&](double a, double) {
-                                    return std::isinf(a) && (a < 0 ? negative : positive);
-                                  }),
+    store(apply<double, uint64_t>(
+              operands, shape,
+              [&](double a, double) { return std::isinf(a) && (a < 0 ? negative : positive); }),
           results[0]);
     return {};
   }

@@ -54,6 +54,7 @@ Result<Pool> make_pool(const OpCall& call, const Shape& x, const Shape& y) {
 Status eval_max_pool(const OpCall& call, Operands operands, Results results) {
   const Tensor& x = *operands[0];
   FRL_LET(const Pool pool, make_pool(call, x.shape(), results[0].shape()));
+  if (results[0].n_elements() == 0) return {};
   const auto places = results[1].mutable_as<int64_t>();
   with_wide(x.element(), [&]<class W>(W) {
     const std::vector<W> in = load<W>(x);
@@ -83,6 +84,7 @@ Status eval_avg_pool(const OpCall& call, Operands operands, Results results) {
   const Tensor& x = *operands[0];
   const bool count_pads = call.attributes.i(FRL_AT_avg_pool_count_pads) != 0;
   FRL_LET(const Pool pool, make_pool(call, x.shape(), results[0].shape()));
+  if (results[0].n_elements() == 0) return {};
   const std::vector<double> in = load<double>(x);
   std::vector<double> out(static_cast<size_t>(results[0].n_elements()));
   size_t to = 0;

@@ -29,7 +29,8 @@ Status eval_reduce(const OpCall& call, Operands operands, Results results) {
   const Tensor& x = *operands[0];
   const int64_t by = call.attributes.i(FRL_AT_reduce_by);
   Shape kept = x.shape();
-  for (const int64_t axis : call.attributes.list(FRL_AT_reduce_axes)) kept.set(from_end(kept, axis), {1, 0});
+  for (const int64_t axis : call.attributes.list(FRL_AT_reduce_axes))
+    kept.set(from_end(kept, axis), {1, 0});
   const std::array<Strides, 1> strides = {broadcast_strides(kept, x.shape())};
   const int64_t step = step_of(x.shape(), strides[0]);
   with_wide(x.element(), [&]<class W>(W) {
@@ -52,7 +53,8 @@ Status eval_arg_reduce(const OpCall& call, Operands operands, Results results) {
   const bool is_max = call.attributes.i(FRL_AT_arg_reduce_by) == FRL_OP_max;
   const bool last = call.attributes.i(FRL_AT_arg_reduce_last) != 0;
   const Lanes lanes(x.shape(), from_end(x.shape(), call.attributes.i(FRL_AT_arg_reduce_axis)));
-  if (lanes.n == 0) return Status(Code::invalid_argument, "arg_reduce: want an element on the axis, got none");
+  if (lanes.n == 0)
+    return Status(Code::invalid_argument, "arg_reduce: want an element on the axis, got none");
   const auto out = results[0].mutable_as<int64_t>();
   with_wide(x.element(), [&]<class W>(W) {
     const std::vector<W> in = load<W>(x);
@@ -60,7 +62,8 @@ Status eval_arg_reduce(const OpCall& call, Operands operands, Results results) {
     lanes.each([&](int64_t first) {
       int64_t best = 0;
       for (int64_t i = 1; i < lanes.n; ++i) {
-        const W have = in[size_t(first + best * lanes.inner)], next = in[size_t(first + i * lanes.inner)];
+        const W have = in[size_t(first + best * lanes.inner)],
+                next = in[size_t(first + i * lanes.inner)];
         const bool equal = have == next || (have != have && next != next);
         const bool better = have == have && (next != next || (is_max ? next > have : next < have));
         if (better || (equal && last)) best = i;
@@ -98,6 +101,7 @@ Status eval_topk(const OpCall& call, Operands operands, Results results) {
   const Tensor& x = *operands[0];
   const size_t axis = from_end(x.shape(), call.attributes.i(FRL_AT_topk_axis));
   const bool largest = call.attributes.i(FRL_AT_topk_largest) != 0;
+  if (results[0].n_elements() == 0) return {};
   const Lanes from(x.shape(), axis), to(results[0].shape(), axis);
   const auto places = results[1].mutable_as<int64_t>();
   std::vector<int64_t> order(static_cast<size_t>(from.n));

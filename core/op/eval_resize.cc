@@ -12,7 +12,12 @@ namespace {
 
 enum Mode { nearest, linear, cubic };
 enum Coordinate {
-  half_pixel, pytorch_half_pixel, align_corners, asymmetric, tf_crop_and_resize, half_pixel_symmetric
+  half_pixel,
+  pytorch_half_pixel,
+  align_corners,
+  asymmetric,
+  tf_crop_and_resize,
+  half_pixel_symmetric
 };
 enum Nearest { round_prefer_floor, round_prefer_ceil, round_down, round_up };
 
@@ -33,32 +38,42 @@ struct Axis {
   double coordinate(int64_t i) const {
     const double x = double(i), last = double(n - 1);
     switch (attribute(FRL_AT_resize_coordinate)) {
-      case pytorch_half_pixel: return size > 1 ? (x + 0.5) / scale - 0.5 : 0;
-      case align_corners: return size > 1 ? x * last / double(size - 1) : 0;
-      case asymmetric: return x / scale;
+      case pytorch_half_pixel:
+        return size > 1 ? (x + 0.5) / scale - 0.5 : 0;
+      case align_corners:
+        return size > 1 ? x * last / double(size - 1) : 0;
+      case asymmetric:
+        return x / scale;
       case tf_crop_and_resize:
-        return size > 1 ? region_start * last + x * (region_end - region_start) * last / double(size - 1)
-                        : 0.5 * (region_start + region_end) * last;
+        return size > 1
+                   ? region_start * last + x * (region_end - region_start) * last / double(size - 1)
+                   : 0.5 * (region_start + region_end) * last;
       case half_pixel_symmetric: {
         const double adjustment = double(size) / (scale * double(n));
         return double(n) / 2 * (1 - adjustment) + (x + 0.5) / scale - 0.5;
       }
-      default: return (x + 0.5) / scale - 0.5;
+      default:
+        return (x + 0.5) / scale - 0.5;
     }
   }
 
   bool is_outside(double x) const {
-    return attribute(FRL_AT_resize_coordinate) == tf_crop_and_resize && !(x >= 0 && x <= double(n - 1));
+    return attribute(FRL_AT_resize_coordinate) == tf_crop_and_resize &&
+           !(x >= 0 && x <= double(n - 1));
   }
 
   int64_t clamp(double place) const { return int64_t(std::clamp(place, 0.0, double(n - 1))); }
 
   int64_t nearest_place(double x) const {
     switch (attribute(FRL_AT_resize_nearest)) {
-      case round_prefer_ceil: return clamp(std::floor(x + 0.5));
-      case round_down: return clamp(std::floor(x));
-      case round_up: return clamp(std::ceil(x));
-      default: return clamp(std::ceil(x - 0.5));
+      case round_prefer_ceil:
+        return clamp(std::floor(x + 0.5));
+      case round_down:
+        return clamp(std::floor(x));
+      case round_up:
+        return clamp(std::ceil(x));
+      default:
+        return clamp(std::ceil(x - 0.5));
     }
   }
 
@@ -91,7 +106,8 @@ struct Axis {
     double sum = 0;
     for (double k = 1 - reach(); k <= reach(); ++k) {
       const double place = left + k;
-      const bool dropped = attribute(FRL_AT_resize_exclude_outside) && (place < 0 || place > double(n - 1));
+      const bool dropped =
+          attribute(FRL_AT_resize_exclude_outside) && (place < 0 || place > double(n - 1));
       const double w = dropped ? 0 : weight((place - x) * stretch());
       sum += w;
       if (w != 0) out.push_back({clamp(place), w});
@@ -132,14 +148,15 @@ std::vector<W> resample(const std::vector<W>& in, Shape& shape, size_t at, const
 Status check_axis(const Axis& axis, size_t i) {
   // Within these, coordinates are far from overflow.
   constexpr double least = 1e-9, most = 1e9;
-  const bool is_usable = axis.scale >= least && axis.scale <= most && std::fabs(axis.region_start) <= most &&
-                         std::fabs(axis.region_end) <= most;
+  const bool is_usable = axis.scale >= least && axis.scale <= most &&
+                         std::fabs(axis.region_start) <= most && std::fabs(axis.region_end) <= most;
   // A scale far below 1 / n would make the antialiasing filter endless.
   if (is_usable && axis.reach() <= 4 * double(axis.n) + 4) return {};
-  return Status(Code::invalid_argument,
-                cat("resize: want scales of about size over extent and a region of about 0 .. 1, got scale ",
-                    axis.scale, " and region ", axis.region_start, " .. ", axis.region_end, " for ",
-                    axis.size, " over ", axis.n, " on axis ", i));
+  return Status(
+      Code::invalid_argument,
+      cat("resize: want scales of about size over extent and a region of about 0 .. 1, got scale ",
+          axis.scale, " and region ", axis.region_start, " .. ", axis.region_end, " for ",
+          axis.size, " over ", axis.n, " on axis ", i));
 }
 
 template <class W>
@@ -147,7 +164,8 @@ void extrapolate(const std::vector<Axis>& axes, const Shape& y, double value, st
   std::vector<std::vector<bool>> outside;
   for (const Axis& axis : axes) {
     outside.emplace_back();
-    for (int64_t i = 0; i < axis.size; ++i) outside.back().push_back(axis.is_outside(axis.coordinate(i)));
+    for (int64_t i = 0; i < axis.size; ++i)
+      outside.back().push_back(axis.is_outside(axis.coordinate(i)));
   }
   size_t to = 0;
   for (Odometer at(y); at.more(); at.next(), ++to)
@@ -174,8 +192,11 @@ Status eval_resize(const OpCall& call, Operands operands, Results results) {
   with_wide(x.element(), [&]<class W>(W) {
     std::vector<W> values = load<W>(x);
     Shape shape = x.shape();
-    for (size_t i = 0; i < rank; ++i)
-      if (!axes[i].is_identity()) values = resample(values, shape, i, axes[i]);
+    // Axes that shrink go first, so that nothing is larger on the way than at both ends.
+    for (const bool shrinks : {true, false})
+      for (size_t i = 0; i < rank; ++i)
+        if ((axes[i].size < axes[i].n) == shrinks && !axes[i].is_identity())
+          values = resample(values, shape, i, axes[i]);
     if (call.attributes.i(FRL_AT_resize_coordinate) == tf_crop_and_resize)
       extrapolate(axes, y, call.attributes.f(FRL_AT_resize_extrapolation), values);
     store(values, results[0]);

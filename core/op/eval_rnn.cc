@@ -1,4 +1,5 @@
-// Reference evaluation of lstm, gru and rnn, as ONNX defines them; the state stays double throughout.
+// Reference evaluation of lstm, gru and rnn, as ONNX defines them; the state stays double
+// throughout.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +18,8 @@ using Values = std::vector<double>;
 struct Activation {
   FloatFunction fn;
   RealAttributes attributes;
-  explicit Activation(OpId op) : fn(float_function(op ? op : OpId(FRL_OP_identity))), attributes(op) {}
+  explicit Activation(OpId op)
+      : fn(float_function(op ? op : OpId(FRL_OP_identity))), attributes(op) {}
   double operator()(double x) const { return fn(x, 0, attributes.p); }
 };
 
@@ -69,7 +71,9 @@ void lstm_step(const Layer& layer, const double* input, State& state) {
   for (int64_t u = 0; u < h; ++u) {
     double& c = state.c[size_t(u)];
     const double i = layer.activate(0, layer.gate(input, state.h, input_gate, u) + p_i[u] * c);
-    const double f = layer.flag ? 1 - i : layer.activate(0, layer.gate(input, state.h, forget_gate, u) + p_f[u] * c);
+    const double f =
+        layer.flag ? 1 - i
+                   : layer.activate(0, layer.gate(input, state.h, forget_gate, u) + p_f[u] * c);
     c = f * c + i * layer.activate(1, layer.gate(input, state.h, cell_gate, u));
     const double o = layer.activate(0, layer.gate(input, state.h, output_gate, u) + p_o[u] * c);
     // The clip is for sums of gates; what the cell holds passes as it is.
@@ -113,7 +117,8 @@ std::vector<Activation> activations_of(const OpCall& call, int64_t direction) {
   const auto& list = call.attributes.list(kRnnActivations);
   std::vector<Activation> out;
   for (size_t i = 0; i < row.n_activations; ++i)
-    out.emplace_back(list.empty() ? row.activations[i] : OpId(list[size_t(direction) * row.n_activations + i]));
+    out.emplace_back(list.empty() ? row.activations[i]
+                                  : OpId(list[size_t(direction) * row.n_activations + i]));
   return out;
 }
 
@@ -122,8 +127,10 @@ Status run(const OpCall& call, Operands operands, Results results, Step step, in
   const Shape &x = operands[0]->shape(), &r = operands[2]->shape();
   const int64_t t = x[0], n = x[1], in = x[2], d = r[0], h = r[2], gates = rnn_row(call).n_gates;
   const bool backwards = call.attributes.i(kRnnDirection) == 1;
+  if (h == 0) return {};
   const size_t n_state = size_t(d * n * h);
-  const Values xs = load<double>(*operands[0]), ws = load<double>(*operands[1]), rs = load<double>(*operands[2]);
+  const Values xs = load<double>(*operands[0]), ws = load<double>(*operands[1]),
+               rs = load<double>(*operands[2]);
   const Values bias = load_optional(operands, 3, size_t(d * 2 * gates * h));
   const Values peephole = load_optional(operands, 7, size_t(d * 3 * h));
   Values last_h = load_optional(operands, 5, n_state), last_c = load_optional(operands, 6, n_state);
@@ -131,14 +138,25 @@ Status run(const OpCall& call, Operands operands, Results results, Step step, in
   for (int64_t dn = 0; dn < d * n; ++dn) {
     const int64_t side = dn / n, i = dn % n;
     const double* b = bias.data() + side * 2 * gates * h;
-    const Layer layer{t, n, in, h, gates, xs.data(), ws.data() + side * gates * h * in,
-                      rs.data() + side * gates * h * h, b, b + gates * h, peephole.data() + side * 3 * h,
-                      call.attributes.f(kRnnClip), flag_slot >= 0 && call.attributes.i(uint32_t(flag_slot)) != 0,
+    const Layer layer{t,
+                      n,
+                      in,
+                      h,
+                      gates,
+                      xs.data(),
+                      ws.data() + side * gates * h * in,
+                      rs.data() + side * gates * h * h,
+                      b,
+                      b + gates * h,
+                      peephole.data() + side * 3 * h,
+                      call.attributes.f(kRnnClip),
+                      flag_slot >= 0 && call.attributes.i(uint32_t(flag_slot)) != 0,
                       activations_of(call, side)};
     const bool has_lengths = operands.size() > 4 && operands[4];
     const int64_t length = has_lengths ? operands[4]->at_i64(i) : t;
     if (length < 0 || length > t)
-      return Status(Code::invalid_argument, cat(call.row.name, ": want lengths in 0 .. ", t, ", got ", length));
+      return Status(Code::invalid_argument,
+                    cat(call.row.name, ": want lengths in 0 .. ", t, ", got ", length));
     State state{Values(last_h.begin() + dn * h, last_h.begin() + dn * h + h),
                 Values(last_c.begin() + dn * h, last_c.begin() + dn * h + h)};
     for (int64_t k = 0; k < length; ++k) {

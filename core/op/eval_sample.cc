@@ -68,8 +68,8 @@ Weights weights_at(double x, int64_t mode) {
   return {left - 1, 4, {far(1 + t), near(t), near(1 - t), far(2 - t)}};
 }
 
-double sample(const Plane& plane, const GridAxis& vertical, const GridAxis& horizontal, int64_t mode,
-              double gx, double gy) {
+double sample(const Plane& plane, const GridAxis& vertical, const GridAxis& horizontal,
+              int64_t mode, double gx, double gy) {
   double x = horizontal.coordinate(gx), y = vertical.coordinate(gy);
   // Bicubic taps are moved inside one by one, the others by where the sample lies.
   if (mode != bicubic) x = horizontal.inside(x), y = vertical.inside(y);
@@ -117,7 +117,8 @@ struct RoiAxis {
   }
 };
 
-Result<RoiAxis> roi_axis(const Attributes& attributes, double from, double to, int64_t size, int64_t n) {
+Result<RoiAxis> roi_axis(const Attributes& attributes, double from, double to, int64_t size,
+                         int64_t n) {
   const double scale = attributes.f(FRL_AT_roi_align_spatial_scale);
   const bool half_pixel = attributes.i(FRL_AT_roi_align_half_pixel) != 0;
   const double shift = half_pixel ? 0.5 : 0;
@@ -129,8 +130,9 @@ Result<RoiAxis> roi_axis(const Attributes& attributes, double from, double to, i
   const double wanted = ratio ? double(ratio) : std::ceil(bin);
   // Regions much larger than the image would be sampled without end.
   if (!std::isfinite(start) || !(ratio || wanted <= 4 * double(n) + 16))
-    return Status(Code::invalid_argument,
-                  cat("roi_align: want a region about as large as the image, got ", from, " to ", to));
+    return Status(
+        Code::invalid_argument,
+        cat("roi_align: want a region about as large as the image, got ", from, " to ", to));
   return RoiAxis{start, bin, std::max<int64_t>(int64_t(wanted), 0)};
 }
 
@@ -140,7 +142,8 @@ double align(const Plane& plane, const RoiAxis& vertical, const RoiAxis& horizon
   bool any = false;
   for (int64_t i = 0; i < vertical.n_samples; ++i)
     for (int64_t k = 0; k < horizontal.n_samples; ++k) {
-      const Corners corners = corners_at(plane, vertical.place(row, i), horizontal.place(column, k));
+      const Corners corners =
+          corners_at(plane, vertical.place(row, i), horizontal.place(column, k));
       any = true;
       if (corners.n == 0) most = wide_max(most, 0.0);
       for (int c = 0; c < corners.n; ++c) {
@@ -163,7 +166,7 @@ Status eval_grid_sample(const OpCall& call, Operands operands, Results results) 
   const GridAxis vertical{x[2], padding, align_corners}, horizontal{x[3], padding, align_corners};
   const std::vector<double> in = load<double>(*operands[0]), grid = load<double>(*operands[1]);
   std::vector<double> out(static_cast<size_t>(y.n_elements()));
-  if (x[2] == 0 || x[3] == 0) return {};
+  if (out.empty() || x[2] == 0 || x[3] == 0) return {};
   const int64_t area = y[2] * y[3];
   size_t to = 0;
   for (int64_t nc = 0; nc < y[0] * y[1]; ++nc) {
@@ -183,12 +186,13 @@ Status eval_roi_align(const OpCall& call, Operands operands, Results results) {
   const std::vector<double> in = load<double>(*operands[0]), rois = load<double>(*operands[1]);
   const std::vector<int64_t> batch = load<int64_t>(*operands[2]);
   std::vector<double> out(static_cast<size_t>(y.n_elements()));
-  if (x[2] == 0 || x[3] == 0) return {};
+  if (out.empty() || x[2] == 0 || x[3] == 0) return {};
   size_t to = 0;
   for (int64_t r = 0; r < y[0]; ++r) {
     const int64_t image = batch[size_t(r)];
     if (image < 0 || image >= x[0])
-      return Status(Code::invalid_argument, cat("roi_align: want batch indices in 0 .. ", x[0] - 1, ", got ", image));
+      return Status(Code::invalid_argument,
+                    cat("roi_align: want batch indices in 0 .. ", x[0] - 1, ", got ", image));
     const double* roi = rois.data() + r * 4;
     FRL_LET(const RoiAxis horizontal, roi_axis(call.attributes, roi[0], roi[2], y[3], x[3]));
     FRL_LET(const RoiAxis vertical, roi_axis(call.attributes, roi[1], roi[3], y[2], x[2]));

@@ -29,10 +29,11 @@ struct Items {
   Lanes lanes;
 
   int order(int64_t a, int64_t b) const {
-    for (int64_t o = 0; o < lanes.outer; ++o)
+    for (int64_t o = 0; o < lanes.outer && lanes.inner > 0; ++o)
       for (int64_t k = 0; k < lanes.inner; ++k) {
         const int64_t row = o * lanes.n;
-        const int c = compare(values[size_t((row + a) * lanes.inner + k)], values[size_t((row + b) * lanes.inner + k)]);
+        const int c = compare(values[size_t((row + a) * lanes.inner + k)],
+                              values[size_t((row + b) * lanes.inner + k)]);
         if (c) return c;
       }
     return 0;
@@ -48,7 +49,8 @@ Distinct find_distinct(const Items<W>& items, bool sorted) {
   const int64_t n = items.lanes.n;
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return items.order(a, b) < 0; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return items.order(a, b) < 0; });
   Distinct out;
   out.inverse.resize(static_cast<size_t>(n));
   for (size_t i = 0; i < order.size(); ++i) {
@@ -63,7 +65,8 @@ Distinct find_distinct(const Items<W>& items, bool sorted) {
   // In order of first appearance instead.
   std::vector<int64_t> rank(out.first.size()), place(out.first.size());
   std::iota(rank.begin(), rank.end(), 0);
-  std::sort(rank.begin(), rank.end(), [&](int64_t a, int64_t b) { return out.first[size_t(a)] < out.first[size_t(b)]; });
+  std::sort(rank.begin(), rank.end(),
+            [&](int64_t a, int64_t b) { return out.first[size_t(a)] < out.first[size_t(b)]; });
   Distinct by_place;
   for (size_t i = 0; i < rank.size(); ++i) {
     by_place.first.push_back(out.first[size_t(rank[i])]);
@@ -129,7 +132,7 @@ Status eval_unique(const OpCall& call, Operands operands, Results results) {
   distinct.set(axis, {int64_t(n), 0});
   results[0] = Tensor(TensorType{x.element(), distinct});
   const size_t bytes = size_t(lanes.inner * size_bytes(x.element()));
-  for (size_t o = 0; o < size_t(lanes.outer) && bytes; ++o)
+  for (size_t o = 0; o < size_t(lanes.outer) && bytes * n > 0; ++o)
     for (size_t i = 0; i < n; ++i)
       std::memcpy(results[0].mutable_data() + (o * n + i) * bytes,
                   x.bytes().data() + (o * size_t(lanes.n) + size_t(found.first[i])) * bytes, bytes);
@@ -148,18 +151,21 @@ Status eval_non_max_suppression(const OpCall& call, Operands operands, Results r
   const bool centre = call.attributes.i(FRL_AT_non_max_suppression_centre) != 0;
   const std::vector<double> boxes = load<double>(*operands[0]), scores = load<double>(*operands[1]);
   std::vector<int64_t> all;
-  for (int64_t nc = 0; nc < shape[0] * n_classes; ++nc) {
+  for (int64_t nc = 0; n_boxes > 0 && nc < shape[0] * n_classes; ++nc) {
     const int64_t image = nc / n_classes;
     const auto score = [&](int64_t i) { return scores[size_t(nc * n_boxes + i)]; };
     std::vector<int64_t> order;
     for (int64_t i = 0; i < n_boxes; ++i)
       if (score(i) > least) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score(a) > score(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return score(a) > score(b); });
     std::vector<Box> kept;
     for (const int64_t i : order) {
       if (int64_t(kept.size()) >= most) break;
       const Box box = box_at(boxes.data() + (image * n_boxes + i) * 4, centre);
-      if (std::any_of(kept.begin(), kept.end(), [&](const Box& k) { return overlaps(k, box, iou); })) continue;
+      if (std::any_of(kept.begin(), kept.end(),
+                      [&](const Box& k) { return overlaps(k, box, iou); }))
+        continue;
       kept.push_back(box);
       all.insert(all.end(), {image, nc % n_classes, i});
     }

@@ -6,8 +6,8 @@
 namespace ferrule {
 namespace {
 
-constexpr uint64_t kAdd = FRL_BIT(FRL_OP_add), kMul = FRL_BIT(FRL_OP_mul), kMax = FRL_BIT(FRL_OP_max),
-                   kMin = FRL_BIT(FRL_OP_min), kReplace = FRL_BIT(0);
+constexpr uint64_t kAdd = FRL_BIT(FRL_OP_add), kMul = FRL_BIT(FRL_OP_mul),
+                   kMax = FRL_BIT(FRL_OP_max), kMin = FRL_BIT(FRL_OP_min), kReplace = FRL_BIT(0);
 constexpr uint64_t kFlag = 3;
 
 // The bits 0 .. n - 1.
@@ -70,8 +70,8 @@ constexpr RangeRow kRanges[] = {
     {FRL_OP_conv_bias_act, FRL_AT_conv_bias_act_groups, 1, kMaxWindow},
     {FRL_OP_roi_align, FRL_AT_roi_align_height, 1, kMaxWindow},
     {FRL_OP_roi_align, FRL_AT_roi_align_width, 1, kMaxWindow},
-    // A sample is a loop turn for each result element.
-    {FRL_OP_roi_align, FRL_AT_roi_align_sampling_ratio, 0, 1024},
+    // Its square is how many samples each result element takes.
+    {FRL_OP_roi_align, FRL_AT_roi_align_sampling_ratio, 0, 128},
     {FRL_OP_non_max_suppression, FRL_AT_non_max_suppression_max_per_class, 0, INT64_MAX},
     {FRL_OP_layer_norm, FRL_AT_layer_norm_axes_n, 1, kMaxRank},
     {FRL_OP_rms_norm, FRL_AT_rms_norm_axes_n, 1, kMaxRank},
@@ -96,15 +96,18 @@ Status check_attributes(const OpCall& call) {
   for (const SetRow& row : kSets) {
     if (row.op != op) continue;
     const int64_t value = call.attributes.i(row.slot);
-    if (value < 0 || value > 63 || !(row.set >> value & 1)) return refuse_value(row.slot, "of its list of choices");
+    if (value < 0 || value > 63 || !(row.set >> value & 1))
+      return refuse_value(row.slot, "of its list of choices");
   }
   for (const RangeRow& row : kRanges) {
     const int64_t value = row.op == op ? call.attributes.i(row.slot) : row.lo;
-    if (value < row.lo || value > row.hi) return refuse_value(row.slot, cat("in ", row.lo, " .. ", row.hi));
+    if (value < row.lo || value > row.hi)
+      return refuse_value(row.slot, cat("in ", row.lo, " .. ", row.hi));
   }
   for (const auto& row : kActivations) {
     const int64_t value = row[0] == op ? call.attributes.i(row[1]) : 0;
-    if (value && !activation_row(value)) return refuse_value(row[1], "that is a pointwise op of one float");
+    if (value && !activation_row(value))
+      return refuse_value(row[1], "that is a pointwise op of one float");
   }
   return {};
 }

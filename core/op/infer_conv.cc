@@ -17,7 +17,8 @@ Result<Dim> count_windows(const OpCall& call, const Dim& x, const WindowAxis& w,
   const bool has_rest = room < 0 || room % w.stride != 0;
   if (ceil && has_rest && n * w.stride < x.extent + w.begin) ++n;
   if (n == 0 && x.extent > 0)
-    return refuse(call, cat("padded extents that a window of ", span, " fits in"), std::to_string(padded));
+    return refuse(call, cat("padded extents that a window of ", span, " fits in"),
+                  std::to_string(padded));
   return Dim{n, 0};
 }
 
@@ -32,11 +33,14 @@ Status check_conv(const OpCall& call, int64_t groups, bool transposed) {
   const bool fits = x[1] % groups == 0 && w[0] % groups == 0 &&
                     (transposed ? w[0] == x[1] : w[1] == x[1] / groups);
   if (!fits)
-    return refuse(call, transposed ? cat("as many channels in input and weight, a multiple of groups ", groups)
-                                   : cat("channels ", w[1], " x groups ", groups),
-                  cat("input ", to_string(*call.operands[0]), " and weight ", to_string(*call.operands[1])));
+    return refuse(
+        call,
+        transposed ? cat("as many channels in input and weight, a multiple of groups ", groups)
+                   : cat("channels ", w[1], " x groups ", groups),
+        cat("input ", to_string(*call.operands[0]), " and weight ", to_string(*call.operands[1])));
   for (size_t i = 2; i < w.rank(); ++i)
-    if (w[i] < 1 || w[i] > kMaxWindow) return refuse(call, "a kernel of 1 element or more on each axis");
+    if (w[i] < 1 || w[i] > kMaxWindow)
+      return refuse(call, "a kernel of 1 element or more on each axis");
   return {};
 }
 
@@ -48,7 +52,8 @@ std::vector<int64_t> kernel_of(const Shape& w) {
 
 }  // namespace
 
-Result<Window> read_window(const OpCall& call, std::span<const int64_t> kernel, uint32_t first_slot) {
+Result<Window> read_window(const OpCall& call, std::span<const int64_t> kernel,
+                           uint32_t first_slot) {
   const size_t n = kernel.size();
   FRL_LET(const auto strides, list_of(call, first_slot, n, 1, 1, kMaxWindow));
   FRL_LET(const auto dilations, list_of(call, first_slot + 1, n, 1, 1, kMaxWindow));
@@ -95,7 +100,8 @@ Types infer_conv_transpose(const OpCall& call) {
     full += x[2 + i] ? axis.span() : 0;
     const int64_t extent = full - axis.begin - axis.end + more[i];
     if (extent < 0)
-      return refuse(call, cat("pads of at most ", full, " on spatial axis ", i), cat(axis.begin, " and ", axis.end));
+      return refuse(call, cat("pads of at most ", full, " on spatial axis ", i),
+                    cat(axis.begin, " and ", axis.end));
     dims.push_back({extent, 0});
   }
   return one_result(call, type_of(call, 0), dims);

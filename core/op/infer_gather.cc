@@ -17,7 +17,8 @@ Status want_elements_inside(const OpCall& call, size_t axis) {
   bool inside = x.rank() == indices.rank();
   for (size_t i = 0; inside && i < x.rank(); ++i)
     inside = i == axis || fits(indices.dim(i), x.dim(i));
-  return inside ? Status() : refuse(call, cat("indices no larger than operand 0 but on axis ", axis));
+  return inside ? Status()
+                : refuse(call, cat("indices no larger than operand 0 but on axis ", axis));
 }
 
 // What both *_nd rules start from: indices [.., k], where k axes of x are addressed.
@@ -28,7 +29,8 @@ Result<size_t> addressed_axes(const OpCall& call, size_t batch_axes) {
   FRL_TRY(want_exact(call, 1, indices.rank() - 1));
   const int64_t n = indices.back();
   if (n < 1 || n > int64_t(shape_of(call, 0).rank() - batch_axes))
-    return refuse(call, "indices whose last axis has 1 place for each of the first axes of operand 0");
+    return refuse(call,
+                  "indices whose last axis has 1 place for each of the first axes of operand 0");
   return size_t(n);
 }
 

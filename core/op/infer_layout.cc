@@ -97,12 +97,14 @@ Types infer_slice(const OpCall& call) {
     const int64_t start = starts[i], size = sizes[i], step = steps[i];
     const bool whole = start == 0 && size == x[i] && step == 1;
     if (!whole) FRL_TRY(want_exact(call, 0, i));
-    const std::string got = cat("start ", start, ", size ", size, ", step ", step, " on ", to_string(x));
+    const std::string got =
+        cat("start ", start, ", size ", size, ", step ", step, " on ", to_string(x));
     if (step == 0) return refuse(call, "steps other than 0", got);
     // How many steps fit between the start and the end that they lead to.
     const uint64_t room = step > 0 ? uint64_t(x[i] - 1 - start) : uint64_t(start);
     const uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
-    const bool inside = size == 0 ? start <= x[i] : start < x[i] && uint64_t(size - 1) <= room / stride;
+    const bool inside =
+        size == 0 ? start <= x[i] : start < x[i] && uint64_t(size - 1) <= room / stride;
     if (!inside) return refuse(call, cat("a slice inside axis ", i), got);
     dims.push_back(whole ? x.dim(i) : Dim{size, 0});
   }
@@ -135,7 +137,8 @@ Types infer_pad(const OpCall& call) {
   FRL_TRY(want_one_type(call));
   if (has(call, 1) && !(shape_of(call, 1).is_exact() && shape_of(call, 1).n_elements() == 1))
     return refuse(call, "a fill of one element");
-  FRL_LET(const auto begins, list_of(call, FRL_AT_pad_begins, x.rank(), 0, -kMaxWindow, INT64_MAX / 4));
+  FRL_LET(const auto begins,
+          list_of(call, FRL_AT_pad_begins, x.rank(), 0, -kMaxWindow, INT64_MAX / 4));
   FRL_LET(const auto ends, list_of(call, FRL_AT_pad_ends, x.rank(), 0, -kMaxWindow, INT64_MAX / 4));
   const int64_t mode = call.attributes.i(FRL_AT_pad_mode);
   Dims dims;

@@ -21,7 +21,8 @@ Types infer_matmul(const OpCall& call) {
   const Shape& a = shape_of(call, 0);
   const Shape& b = shape_of(call, 1);
   const auto batch = broadcast(leading(a, a.rank() - 2), leading(b, b.rank() - 2));
-  if (!batch.ok() || a.dim(a.rank() - 1) != b.dim(b.rank() - 2)) return refuse(call, "[..,m,k] x [..,k,n]");
+  if (!batch.ok() || a.dim(a.rank() - 1) != b.dim(b.rank() - 2))
+    return refuse(call, "[..,m,k] x [..,k,n]");
   Dims dims = dims_of(*batch);
   dims.push_back(a.dim(a.rank() - 2));
   dims.push_back(b.dim(b.rank() - 1));
@@ -51,7 +52,8 @@ Types infer_dft(const OpCall& call) {
   const int64_t length = call.attributes.i(FRL_AT_dft_length);
   if (length < 0) return refuse(call, "a length of 0 or more", std::to_string(length));
   if (onesided && !length) FRL_TRY(want_exact(call, 0, axis));
-  if (onesided && inverse && !length && x[axis] == 0) return refuse(call, cat("an element on axis ", axis));
+  if (onesided && inverse && !length && x[axis] == 0)
+    return refuse(call, cat("an element on axis ", axis));
   Dims dims = dims_of(x);
   if (length)
     dims[axis] = {length, 0};

@@ -30,7 +30,8 @@ Types infer_compare(const OpCall& call) {
 
 Types infer_cast(const OpCall& call) {
   const int64_t to = call.attributes.i(FRL_AT_cast_to);
-  if (to < FRL_F64 || to > FRL_BOOL) return refuse(call, "a known element type", std::to_string(to));
+  if (to < FRL_F64 || to > FRL_BOOL)
+    return refuse(call, "a known element type", std::to_string(to));
   return one_result(call, Type(to), dims_of(shape_of(call, 0)));
 }
 

@@ -26,7 +26,8 @@ Types infer_reduce(const OpCall& call) {
   if (type_of(call, 0) == Type::boolean && by != FRL_OP_max && by != FRL_OP_min)
     return refuse(call, "numbers, or max or min of bool");
   FRL_LET(const auto axes, axes_of(call, call.attributes.list(FRL_AT_reduce_axes), x.rank()));
-  return one_result(call, type_of(call, 0), without(x, axes, call.attributes.i(FRL_AT_reduce_keep)));
+  return one_result(call, type_of(call, 0),
+                    without(x, axes, call.attributes.i(FRL_AT_reduce_keep)));
 }
 
 Types infer_arg_reduce(const OpCall& call) {

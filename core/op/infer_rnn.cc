@@ -28,7 +28,8 @@ Types infer_rnn(const OpCall& call) {
   if (shape_of(call, 0).rank() != 3 || shape_of(call, 2).rank() != 3)
     return refuse(call, "x [t,n,in], w [d,gates*h,in] and r [d,gates*h,h]");
   FRL_TRY(want_exact(call, 2, 2));
-  const Dim t = shape_of(call, 0).dim(0), n = shape_of(call, 0).dim(1), in = shape_of(call, 0).dim(2);
+  const Dim t = shape_of(call, 0).dim(0), n = shape_of(call, 0).dim(1),
+            in = shape_of(call, 0).dim(2);
   const Dim d{call.attributes.i(kRnnDirection) == both ? 2 : 1, 0};
   const Dim h = shape_of(call, 2).dim(2);
   const Dim gates{row.n_gates * h.extent, 0};

@@ -10,7 +10,8 @@ Types infer_resize(const OpCall& call) {
   const Shape& x = shape_of(call, 0);
   const int64_t rank = int64_t(x.rank());
   const std::vector<int64_t>& sizes = call.attributes.list(FRL_AT_resize_sizes);
-  if (int64_t(sizes.size()) != rank) return refuse(call, cat(rank, " values of sizes"), list_text(sizes));
+  if (int64_t(sizes.size()) != rank)
+    return refuse(call, cat(rank, " values of sizes"), list_text(sizes));
   FRL_TRY(want_operand(call, 1, Type::f64, {Dim{rank, 0}}));
   FRL_TRY(want_operand(call, 2, Type::f64, {Dim{2 * rank, 0}}));
   if (call.attributes.i(FRL_AT_resize_coordinate) == tf_crop_and_resize && !has(call, 2))
@@ -38,7 +39,8 @@ Types infer_grid_sample(const OpCall& call) {
 Types infer_roi_align(const OpCall& call) {
   const Shape& x = shape_of(call, 0);
   const Shape& rois = shape_of(call, 1);
-  if (x.rank() != 4 || rois.rank() != 2 || type_of(call, 1) != type_of(call, 0) || rois.dim(1) != Dim{4, 0})
+  if (x.rank() != 4 || rois.rank() != 2 || type_of(call, 1) != type_of(call, 0) ||
+      rois.dim(1) != Dim{4, 0})
     return refuse(call, "[n,c,h,w] and rois [r,4] of one element type");
   FRL_TRY(want_operand(call, 2, Type::i64, {rois.dim(0)}));
   const Dim height{call.attributes.i(FRL_AT_roi_align_height), 0};

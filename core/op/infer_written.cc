@@ -9,7 +9,8 @@ namespace ferrule {
 
 Types infer_nonzero(const OpCall& call) {
   const Shape& x = shape_of(call, 0);
-  return one_result(call, Type::i64, {Dim{int64_t(x.rank()), 0}, Dim{x.n_elements(), kWrittenSymbol}});
+  return one_result(call, Type::i64,
+                    {Dim{int64_t(x.rank()), 0}, Dim{x.n_elements(), kWrittenSymbol}});
 }
 
 Types infer_unique(const OpCall& call) {

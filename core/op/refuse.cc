@@ -66,7 +66,8 @@ Result<size_t> axis_of(const OpCall& call, int64_t axis, size_t rank) {
   return refuse(call, cat("an axis in -", rank, " .. -1"), std::to_string(axis));
 }
 
-Result<std::vector<size_t>> axes_of(const OpCall& call, std::span<const int64_t> axes, size_t rank) {
+Result<std::vector<size_t>> axes_of(const OpCall& call, std::span<const int64_t> axes,
+                                    size_t rank) {
   std::vector<size_t> out;
   for (const int64_t axis : axes) {
     FRL_LET(const size_t at, axis_of(call, axis, rank));
@@ -82,8 +83,7 @@ Result<std::vector<int64_t>> list_of(const OpCall& call, uint32_t slot, size_t n
   const std::vector<int64_t>& list = call.attributes.list(slot);
   if (list.empty()) return std::vector<int64_t>(n, fallback);
   const char* name = attribute_name(call, slot);
-  if (list.size() != n)
-    return refuse(call, cat(n, " values of ", name), list_text(list));
+  if (list.size() != n) return refuse(call, cat(n, " values of ", name), list_text(list));
   for (const int64_t value : list)
     if (value < lo || value > hi)
       return refuse(call, cat(name, " in ", lo, " .. ", hi), list_text(list));

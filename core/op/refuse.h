@@ -25,7 +25,9 @@ std::string list_text(std::span<const int64_t> list);
 const char* attribute_name(const OpCall& call, uint32_t slot);
 
 // Whether optional operand i is there.
-inline bool has(const OpCall& call, size_t i) { return i < call.operands.size() && call.operands[i]; }
+inline bool has(const OpCall& call, size_t i) {
+  return i < call.operands.size() && call.operands[i];
+}
 inline const Shape& shape_of(const OpCall& call, size_t i) { return call.operands[i]->shape; }
 inline Type type_of(const OpCall& call, size_t i) { return call.operands[i]->type; }
 inline Dims dims_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
@@ -47,12 +49,15 @@ Result<size_t> axis_of(const OpCall& call, int64_t axis, size_t rank);
 Result<std::vector<size_t>> axes_of(const OpCall& call, std::span<const int64_t> axes, size_t rank);
 
 // List attribute of n values, each in lo .. hi.
-//   errors  invalid_argument for another length (0 stands for n times `fallback`) or a value outside
+//   errors  invalid_argument for another length (0 stands for n times `fallback`) or a value
+//   outside
 Result<std::vector<int64_t>> list_of(const OpCall& call, uint32_t slot, size_t n, int64_t fallback,
                                      int64_t lo, int64_t hi);
 
 // True if an index below a is always below b, whatever the symbols turn out to be.
-inline bool fits(const Dim& a, const Dim& b) { return a == b || (!b.symbol && a.extent <= b.extent); }
+inline bool fits(const Dim& a, const Dim& b) {
+  return a == b || (!b.symbol && a.extent <= b.extent);
+}
 
 // The op that an activation attribute names: a POINTWISE op from one float to one of the same type.
 // Null for any other id.

@@ -84,7 +84,7 @@ T convert_to(double value);
 template <class T>
 Tensor Tensor::of(Type type, const Shape& shape, std::span<const T> elements) {
   Tensor out(TensorType{type, shape});
-  std::memcpy(out.mutable_data(), elements.data(), elements.size_bytes());
+  if (!elements.empty()) std::memcpy(out.mutable_data(), elements.data(), elements.size_bytes());
   return out;
 }
 

@@ -68,7 +68,8 @@ void walk_rows(const Shape& shape, const std::array<Strides, N>& strides, Fn&& f
   if (shape.n_elements() == 0) return;
   const int64_t n = shape.rank() ? shape.back() : 1;
   int64_t result = 0;
-  for (Odometer at(sub_shape(shape, 0, shape.rank() ? shape.rank() - 1 : 0)); at.more(); at.next()) {
+  for (Odometer at(sub_shape(shape, 0, shape.rank() ? shape.rank() - 1 : 0)); at.more();
+       at.next()) {
     std::array<int64_t, N> offsets{};
     for (size_t k = 0; k < N; ++k) offsets[k] = at.offset(strides[k]);
     fn(offsets, result, n);
@@ -79,22 +80,27 @@ inline int64_t step_of(const Shape& shape, const Strides& strides) {
   return shape.rank() ? strides[shape.rank() - 1] : 0;
 }
 
-// A shape seen as [outer, n, inner] around one axis: element (o, i, k) lies at (o * n + i) * inner + k.
+// A shape seen as [outer, n, inner] around one axis: element (o, i, k) lies at (o * n + i) * inner
+// + k.
 struct Lanes {
   int64_t outer = 1, n = 1, inner = 1;
   Lanes(const Shape& shape, size_t axis) : n(shape[axis]) {
     for (size_t i = 0; i < axis; ++i) outer *= shape[i];
     for (size_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   }
-  // fn(offset of the lane's first element); its elements are `inner` apart.
+  // fn(offset of the lane's first element); its elements are `inner` apart. Empty lanes are left
+  // out.
   template <class Fn>
   void each(Fn&& fn) const {
-    for (int64_t o = 0; o < outer; ++o)
+    if (n == 0) return;
+    for (int64_t o = 0; o < outer && inner > 0; ++o)
       for (int64_t k = 0; k < inner; ++k) fn(o * n * inner + k);
   }
 };
 
 // An axis counted from the end, known to be in range.
-inline size_t from_end(const Shape& shape, int64_t axis) { return size_t(int64_t(shape.rank()) + axis); }
+inline size_t from_end(const Shape& shape, int64_t axis) {
+  return size_t(int64_t(shape.rank()) + axis);
+}
 
 }  // namespace ferrule

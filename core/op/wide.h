@@ -23,20 +23,21 @@ auto with_wide(Type type, Fn&& fn) {
 template <class Fn>
 auto with_word(Type type, Fn&& fn) {
   switch (size_bytes(type)) {
-    case 1: return fn(uint8_t{});
-    case 2: return fn(uint16_t{});
-    case 4: return fn(uint32_t{});
-    default: return fn(uint64_t{});
+    case 1:
+      return fn(uint8_t{});
+    case 2:
+      return fn(uint16_t{});
+    case 4:
+      return fn(uint32_t{});
+    default:
+      return fn(uint64_t{});
   }
 }
 
 inline double widen(Half x) { return to_float(x); }
 inline double widen(BFloat16 x) { return to_float(x); }
 template <class T>
-  requires std::is_arithmetic_v<T>
-T widen(T x) {
-  return x;
-}
+requires std::is_arithmetic_v<T> T widen(T x) { return x; }
 
 template <class W>
 std::vector<W> load(const Tensor& tensor) {
@@ -100,10 +101,14 @@ using Combine = W (*)(W, W);
 template <class W>
 Combine<W> combine_of(int64_t by) {
   switch (by) {
-    case FRL_OP_mul: return wide_mul<W>;
-    case FRL_OP_max: return wide_max<W>;
-    case FRL_OP_min: return wide_min<W>;
-    default: return wide_add<W>;
+    case FRL_OP_mul:
+      return wide_mul<W>;
+    case FRL_OP_max:
+      return wide_max<W>;
+    case FRL_OP_min:
+      return wide_min<W>;
+    default:
+      return wide_add<W>;
   }
 }
 template <class W>

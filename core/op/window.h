@@ -14,6 +14,7 @@ using Window = std::vector<WindowAxis>;
 
 // `first_slot` is the slot of strides; dilations and pads follow it.
 //   errors  invalid_argument for list lengths and values outside 1 (pads: 0) .. kMaxWindow
-Result<Window> read_window(const OpCall& call, std::span<const int64_t> kernel, uint32_t first_slot);
+Result<Window> read_window(const OpCall& call, std::span<const int64_t> kernel,
+                           uint32_t first_slot);
 
 }  // namespace ferrule

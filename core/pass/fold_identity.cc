@@ -1,6 +1,8 @@
 // Removes what cannot change its operand: x + 0, x * 1, casts to the own type, reshapes of reshapes.
 //
 // Runs before region formation, so that no plugin is asked to claim a no-op.
+#include <algorithm>
+
 #include "core/pass/match.h"
 
 namespace ferrule {
@@ -18,6 +20,7 @@ Result<ValueId> compose_transposes(Match& m) {
   const auto& inner = m.node(1).attributes.list(FRL_AT_transpose_order);
   std::vector<int64_t> order(outer.size());
   for (size_t i = 0; i < outer.size(); ++i) order[i] = inner[size_t(int64_t(inner.size()) + outer[i])];
+  if (std::is_sorted(order.begin(), order.end())) return m[0];
   return m.graph.emit(FRL_OP_transpose, Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, order), {m[0]});
 }
 

@@ -51,7 +51,8 @@ class Placing {
 
  private:
   void node(NodeId id) {
-    PlacedNode placed{graph_.source_text(graph_.node(id)), op_row(graph_.node(id).op).name};
+    PlacedNode placed;
+    placed.nodes = graph_.source_text(graph_.node(id)), placed.op = op_row(graph_.node(id).op).name;
     if (!is_control(graph_.node(id))) {
       for (const Target& target : targets_) placed.options.push_back(support_of(graph_, id, *target.row, compute_));
       charge_transfers(graph_.node(id), placed);

@@ -10,7 +10,7 @@ namespace ferrule {
 
 // A device that may be chosen. `also`: only for nodes that no other one can run (targets.also).
 struct Target {
-  std::string id;  // "cpu", "cuda:0": as in targets.order
+  std::string id;  // as in targets.order
   const DeviceRow* row = nullptr;
   bool also = false;
 };

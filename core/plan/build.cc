@@ -62,10 +62,10 @@ class Planner {
   // Views lie where their operand lies.
   void find_roots() {
     root_.resize(graph_.n_values());
-    for (size_t v = 0; v < root_.size(); ++v) {
-      root_[v] = ValueId(v);
-      const Node* maker = graph_.maker(ValueId(v));
-      if (maker && !is_step(index(graph_.value(ValueId(v)).maker))) root_[v] = root_[index(maker->operands[0])];
+    for (size_t v = 0; v < root_.size(); ++v) root_[v] = ValueId(v);
+    for (size_t i = 0; i < size_t(n_); ++i) {
+      const Node& node = graph_.node(NodeId(i));
+      if (!is_step(i)) root_[index(node.results[0])] = root_[index(node.operands[0])];
     }
   }
   ValueId root(ValueId id) const { return root_[index(id)]; }
@@ -105,6 +105,8 @@ class Planner {
     items_.back().place.kind = Place::Kind::arena;
     return items_.back();
   }
+  // Positions in time: node i runs at 2i; copies before it are made at 2i - 1, copies after it at 2i + 1.
+  static int64_t at(int64_t node) { return 2 * node; }
   void touch(Item& item, int64_t position) {
     item.first = std::min(item.first, position), item.last = std::max(item.last, position);
   }
@@ -116,7 +118,7 @@ class Planner {
       const Node& node = graph_.node(NodeId(i));
       const uint32_t space = is_control(node) ? kHost : space_of(node.device);
       for (ValueId result : node.results) {
-        touch(item_of(result, space), int64_t(i));
+        touch(item_of(result, space), at(int64_t(i)));
         made_in_[result] = space;
       }
       for (ValueId operand : node.operands)
@@ -132,7 +134,7 @@ class Planner {
     if (is_leaf) leaf(value);
     const uint32_t from = is_leaf ? kHost : made_in_.at(value);
     if (from != space) move(value, is_leaf, from, space, position);
-    touch(item_of(value, space), position);
+    touch(item_of(value, space), at(position));
   }
 
   // From one space to another, by way of the host. Both copies are alive while the copy is made: at
@@ -140,14 +142,14 @@ class Planner {
   void move(ValueId value, bool is_leaf, uint32_t from, uint32_t to, int64_t position) {
     if (from != kHost) {
       const int64_t end = segment_last_[size_t(segment_[index(graph_.value(value).maker)])];
-      touch(item_of(value, from), end);
+      touch(item_of(value, from), at(end) + 1);
       if (copied_out_.insert(value).second) copy_out_[end].push_back(value);
-      touch(item_of(value, kHost), end);
+      touch(item_of(value, kHost), at(end) + 1);
     }
     if (to == kHost) return;
     const int64_t start = position == n_ ? n_ : segment_first_[size_t(segment_[size_t(position)])];
-    touch(item_of(value, to), start);
-    if (!is_leaf) touch(item_of(value, kHost), start);
+    touch(item_of(value, to), at(start) - 1);
+    if (!is_leaf) touch(item_of(value, kHost), at(start) - 1);
     if (copied_in_.insert({value, to}).second) copy_in_[start].push_back(value);
   }
 
@@ -162,7 +164,7 @@ class Planner {
         const auto a = item_number_.find({from, space_of(node.device)}), b = item_number_.find({to, space_of(node.device)});
         if (a == item_number_.end() || b == item_number_.end() || a->second == b->second) continue;
         Item &old = items_[a->second], &fresh = items_[b->second];
-        const bool free = old.last == int64_t(i) && old.place.kind == Place::Kind::arena && fresh.place.kind == Place::Kind::arena &&
+        const bool free = old.last == at(int64_t(i)) && old.place.kind == Place::Kind::arena && fresh.place.kind == Place::Kind::arena &&
                           old.size_bytes == fresh.size_bytes && reads_once(node, from);
         if (!free) continue;
         old.last = std::max(old.last, fresh.last);
@@ -182,7 +184,7 @@ class Planner {
     // Room beside values: scratch, loop spares, slices.
     for (size_t i = 0; i < size_t(n_); ++i) {
       const Node& node = graph_.node(NodeId(i));
-      if (kernels_[i].present && kernels_[i].scratch_bytes) scratch_[i] = extra(space_of(node.device), kernels_[i].scratch_bytes, int64_t(i));
+      if (kernels_[i].present && kernels_[i].scratch_bytes) scratch_[i] = extra(space_of(node.device), kernels_[i].scratch_bytes, at(int64_t(i)));
       if (is_control(node)) control_room(node, i);
     }
     plan_.arena_bytes.resize(devices_.size() + 1);
@@ -214,13 +216,13 @@ class Planner {
   }
 
   void control_room(const Node& node, size_t i) {
-    const auto room = [&](const TensorType& type) { return extra(kHost, uint64_t(std::max<int64_t>(type.size_bytes(), 1)), int64_t(i)); };
+    const auto room = [&](const TensorType& type) { return extra(kHost, uint64_t(std::max<int64_t>(type.size_bytes(), 1)), at(int64_t(i))); };
     ControlRoom& out = control_[i];
     if (node.op == FRL_OP_if) return;
     const auto carried = size_t(node.attributes.i(node.op == FRL_OP_while ? FRL_AT_while_carried : FRL_AT_scan_carried));
     for (size_t k = 0; k < carried; ++k) out.spare.push_back(room(graph_.type(node.results[k])));
     if (node.op == FRL_OP_while) {
-      out.slices.push_back(extra(kHost, 8, int64_t(i)));  // the condition
+      out.slices.push_back(extra(kHost, 8, at(int64_t(i))));  // the condition
       return;
     }
     const Graph& body = *node.bodies[0];

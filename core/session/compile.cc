@@ -182,6 +182,7 @@ Result<CompileContext> make_compile_context(const Runtime& runtime) {
     context.entries.push_back(a.device);
     context.devices.push_back(std::move(device));
   }
+  context.check_plans = runtime.check_plans();
 #ifndef NDEBUG
   context.check_plans = true;
 #endif

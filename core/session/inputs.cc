@@ -83,6 +83,27 @@ Status check_model_inputs(const Model& model, const std::map<std::string, std::s
   return {};
 }
 
+Result<std::map<std::string, Shape>> model_shapes(const Model& model, const std::map<std::string, std::string>& states, const NamedTensors& inputs) {
+  std::map<std::string, Shape> shapes;
+  std::map<std::string, int64_t> symbols;
+  for (const auto& [name, tensor] : inputs) {
+    shapes[name] = tensor.shape();
+    const ModelValue& value = *find(model.inputs(), name);
+    for (size_t axis = 0; axis < value.dims.size(); ++axis) symbols[value.dims[axis].symbol] = tensor.shape()[axis];
+  }
+  for (const auto& [name, output] : states) {
+    if (inputs.count(name)) continue;
+    std::vector<int64_t> extents;
+    for (const ModelDim& dim : find(model.inputs(), name)->dims) {
+      const auto bound = symbols.find(dim.symbol);
+      if (dim.extent < 0 && bound == symbols.end()) return wrong(cat("state ", name, ": want an input that says how large ", dim.symbol, " is"));
+      extents.push_back(dim.extent >= 0 ? dim.extent : bound->second);
+    }
+    FRL_LET(shapes[name], Shape::checked(extents));
+  }
+  return shapes;
+}
+
 std::string form_key(const NamedTensors& inputs, const std::set<std::string>& value_inputs) {
   std::string key;
   for (const auto& [name, tensor] : inputs) {

@@ -13,6 +13,11 @@ Status check_states(const Model& model, const std::map<std::string, std::string>
 //   errors  invalid_argument naming the input, what was wanted and what came
 Status check_model_inputs(const Model& model, const std::map<std::string, std::string>& states, const NamedTensors& inputs);
 
+// Exact shapes of everything that the model is imported for: inputs as they are, states by their
+// declaration with symbols as the inputs have them.
+//   errors  invalid_argument for a state whose symbol no input has
+Result<std::map<std::string, Shape>> model_shapes(const Model& model, const std::map<std::string, std::string>& states, const NamedTensors& inputs);
+
 // Text that is equal for inputs that the same compiled form serves.
 std::string form_key(const NamedTensors& inputs, const std::set<std::string>& value_inputs);
 

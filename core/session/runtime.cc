@@ -9,6 +9,7 @@ namespace ferrule {
 Result<std::shared_ptr<Runtime>> Runtime::open(const Config& config, const RuntimeOptions& options) {
   auto runtime = std::make_shared<Runtime>();
   runtime->config_ = config;
+  runtime->check_plans_ = options.check_plans;
   const int64_t threads = config.integer("threads.count");
   if (threads > 4096) return Status(Code::invalid_argument, cat("threads.count: want at most 4096, got ", threads));
   runtime->team_ = std::make_shared<Team>(threads ? uint32_t(threads) : available_processors());

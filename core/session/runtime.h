@@ -22,6 +22,7 @@ struct RuntimeOptions {
   LogSink log;                                                 // empty: silence
   std::function<Status(const std::string& path)> probe;        // see LoadPolicy
   std::vector<std::string> folders;                            // searched after plugins.folders
+  bool check_plans = false;  // hold every plan against the independent checker; debug builds always do
 };
 
 class Runtime {
@@ -31,6 +32,7 @@ class Runtime {
   static Result<std::shared_ptr<Runtime>> open(const Config& config, const RuntimeOptions& options);
 
   const Config& config() const { return config_; }
+  bool check_plans() const { return check_plans_; }
   std::span<const Verdict> verdicts() const { return loaded_.verdicts; }
   std::span<const DeviceEntry> devices() const { return devices_; }  // doubles left out
   std::span<const std::string> doubles() const { return doubles_; }  // "b:gpu is a:gpu (same UUID)"
@@ -48,6 +50,7 @@ class Runtime {
   void list_devices();
 
   Config config_;
+  bool check_plans_ = false;
   std::shared_ptr<Team> team_;
   Loaded loaded_;
   std::vector<DeviceEntry> devices_;

@@ -36,7 +36,7 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
 Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors& inputs) {
   ImportRequest request;
   request.states = options_.states, request.outputs = options_.outputs;
-  for (const auto& [name, tensor] : inputs) request.shapes[name] = tensor.shape();
+  FRL_LET(request.shapes, model_shapes(model_, options_.states, inputs));
   Result<Imported> imported = Status(Code::internal, "import: not asked");
   for (;;) {
     for (const std::string& name : value_inputs_)

@@ -87,7 +87,7 @@ KernelPtr over_first_input(KernelPtr kernel, const frl::Operand& x) {
 
 }  // namespace
 
-KernelPtr make_gather(const Context&, const frl::Region& region) {
+KernelPtr make_gather(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), i = region.operand(1), y = region.result(0);
   const Split s = split_at(x.value, axis_index(x.value, region.attribute_i(FRL_AT_gather_axis)));
   const int64_t n = i.value.n_elements(), bytes = s.inner * frl::element_bytes(x.value.type);
@@ -102,7 +102,7 @@ KernelPtr make_gather(const Context&, const frl::Region& region) {
   });
 }
 
-KernelPtr make_gather_elements(const Context&, const frl::Region& region) {
+KernelPtr make_gather_elements(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), i = region.operand(1), y = region.result(0);
   const size_t axis = axis_index(x.value, region.attribute_i(FRL_AT_gather_elements_axis));
   const frl::Extents strides = dense_strides(x.value);
@@ -124,7 +124,7 @@ KernelPtr make_gather_elements(const Context&, const frl::Region& region) {
   });
 }
 
-KernelPtr make_gather_nd(const Context&, const frl::Region& region) {
+KernelPtr make_gather_nd(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), i = region.operand(1), y = region.result(0);
   const size_t batch = static_cast<size_t>(region.attribute_i(FRL_AT_gather_nd_batch_axes));
   const NdPlaces places(i, x.value, batch);
@@ -142,7 +142,7 @@ KernelPtr make_gather_nd(const Context&, const frl::Region& region) {
   });
 }
 
-KernelPtr make_scatter_elements(const Context&, const frl::Region& region) {
+KernelPtr make_scatter_elements(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), i = region.operand(1), u = region.operand(2), y = region.result(0);
   const size_t axis = axis_index(x.value, region.attribute_i(FRL_AT_scatter_elements_axis));
   const int64_t by = region.attribute_i(FRL_AT_scatter_elements_by);
@@ -166,7 +166,7 @@ KernelPtr make_scatter_elements(const Context&, const frl::Region& region) {
   }), x);
 }
 
-KernelPtr make_scatter_nd(const Context&, const frl::Region& region) {
+KernelPtr make_scatter_nd(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), i = region.operand(1), u = region.operand(2), y = region.result(0);
   const int64_t by = region.attribute_i(FRL_AT_scatter_nd_by);
   const NdPlaces places(i, x.value, 0);

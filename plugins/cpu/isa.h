@@ -16,6 +16,26 @@ enum Work : uint8_t {
   kWorkBool, kNWork
 };
 
+// c[rows, width] = or += a panel of A times a panel of B. A panels are [k][rows of the set], B panels
+// [k][width].
+template <class T>
+using GemmTile = void (*)(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate);
+
+template <class T>
+struct GemmLoops {
+  int64_t rows, lanes;
+  // Tiles of 1 .. rows rows; B panels of one or two vectors.
+  GemmTile<T> (*narrow)(int64_t rows);
+  GemmTile<T> (*wide)(int64_t rows);
+  // One row against a wide panel; a is strided.
+  void (*row)(const T* a, const T* b, T* c, int64_t k, bool accumulate, int64_t a_step);
+  T (*dot)(const T* x, const T* y, int64_t n);
+  // y += sum over r of a[r * step] x[r * ldx ..], in order of r.
+  void (*add_rows)(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows, int64_t n);
+  // panel[i * width + c] = x[i * row + c * column] for i < k, c < n; zeros up to width.
+  void (*pack)(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t n, int64_t width);
+};
+
 struct Isa {
   const char* name;
   int64_t vector_bytes;
@@ -35,12 +55,24 @@ struct Isa {
   float (*top)(const float* x, int64_t n);
   float (*bottom)(const float* x, int64_t n);
   void (*add_to)(double* target, const float* x, int64_t n);
+  double (*exp_row)(float* y, int64_t n, float best);  // y = exp(y - best), and their sum
   void (*softmax)(float* y, const float* x, int64_t n);  // y may be x
   void (*log_softmax)(float* y, const float* x, int64_t n);
   // scale and shift may be null.
   void (*layer_norm)(float* y, const float* x, const float* scale, const float* shift, int64_t n,
                      double epsilon);
   void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
+
+  // y[i] = start + sum over taps of w[t] rows[t][i]; rows have 15 elements of slack behind n.
+  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n, float start);
+
+  GemmLoops<float> gemm_f32;
+  GemmLoops<double> gemm_f64;
+  template <class T>
+  const GemmLoops<T>& gemm() const {
+    if constexpr (sizeof(T) == 4) return gemm_f32;
+    else return gemm_f64;
+  }
 };
 
 // The best set for this machine, or the one called `name` if the machine has it.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -93,12 +94,55 @@ inline frl::Extents dense_strides(const frl::Value& v) {
 // Nanoseconds to touch this many bytes once, for deciding how many workers to wake.
 inline double touch_ns(double bytes) { return bytes * 0.1; }
 
-using Maker = KernelPtr (*)(const Context& context, const frl::Region& region);
+// A region as its maker sees it: as it is, or with every 16-bit float tensor taken for an f32 one.
+class Request {
+ public:
+  Request(const frl::Region& region, bool wide) : region_(region), wide_(wide) {}
 
-// Of the op or kind; null if this plugin has none.
-Maker find_maker(uint32_t op);
+  const frl::Region& region() const { return region_; }
+  uint32_t kind() const { return region_.kind(); }
+  size_t n_operands() const { return region_.n_operands(); }
+  frl::Operand operand(size_t i) const { return widened(region_.operand(i)); }
+  frl::Operand result(size_t i) const { return widened(region_.result(i)); }
+  int extents_argument() const { return region_.extents_argument(); }
+  // Which input of the region an operand is: packs name it. FRL_NO_VALUE for literals.
+  uint32_t input_of(const frl::Operand& o) const {
+    for (uint32_t i = 0; i < region_.n_inputs(); ++i)
+      if (o.present() && region_.input(i).id == o.value.id) return i;
+    return FRL_NO_VALUE;
+  }
+  int64_t attribute_i(uint32_t slot) const { return region_.attribute_i(slot); }
+  double attribute_f(uint32_t slot) const { return region_.attribute_f(slot); }
+  std::vector<int64_t> attribute_list(uint32_t slot) const { return region_.attribute_list(slot); }
 
-#define FRL_MAKER(op, function) KernelPtr function(const Context& context, const frl::Region& region);
+ private:
+  frl::Operand widened(frl::Operand o) const;
+
+  const frl::Region& region_;
+  bool wide_;
+  mutable std::vector<std::unique_ptr<std::vector<float>>> literals_;  // widened ones
+};
+
+// The key of a pack: all that decides how its bytes are laid out. `form` tells packers apart.
+inline uint64_t pack_key(const char* form, std::initializer_list<int64_t> words) {
+  uint64_t key = 1469598103934665603ull;
+  const auto add = [&](uint64_t x) { key = (key ^ x) * 1099511628211ull; };
+  for (; *form; ++form) add(static_cast<unsigned char>(*form));
+  for (int64_t w : words) add(static_cast<uint64_t>(w));
+  return key;
+}
+
+using Maker = KernelPtr (*)(const Context& context, const Request& request);
+
+// How a maker serves 16-bit floats: itself, or as f32 between conversions (widen.h).
+enum class Narrow : uint8_t { as_is, in_f32 };
+
+// The kernel of a region.
+//   errors  throws FRL_NOT_CLAIMED for kinds that this plugin has none for
+KernelPtr compile_region(const Context& context, const frl::Region& region);
+
+#define FRL_MAKER(op, function, narrow) \
+  KernelPtr function(const Context& context, const Request& request);
 #include "plugins/cpu/makers.def"
 #undef FRL_MAKER
 

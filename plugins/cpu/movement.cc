@@ -19,7 +19,7 @@ KernelPtr copy_kernel(const frl::Operand& x, const frl::Operand& y, CopyPlan pla
 
 }  // namespace
 
-KernelPtr make_reshape(const Context&, const frl::Region& region) {
+KernelPtr make_reshape(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const frl::Value& v = x.value;
   const CopyPlan plan(v.shape(), strides_of(x), dense_strides(v), frl::element_bytes(v.type));
@@ -30,7 +30,7 @@ KernelPtr make_reshape(const Context&, const frl::Region& region) {
   return kernel;
 }
 
-KernelPtr make_transpose(const Context&, const frl::Region& region) {
+KernelPtr make_transpose(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const std::vector<int64_t> order = region.attribute_list(FRL_AT_transpose_order);
   const frl::Extents strides = strides_of(x);
@@ -40,7 +40,7 @@ KernelPtr make_transpose(const Context&, const frl::Region& region) {
                                     frl::element_bytes(x.value.type)));
 }
 
-KernelPtr make_broadcast(const Context&, const frl::Region& region) {
+KernelPtr make_broadcast(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const frl::Extents strides = strides_of(x);
   frl::Extents source{};
@@ -50,7 +50,7 @@ KernelPtr make_broadcast(const Context&, const frl::Region& region) {
                                     frl::element_bytes(x.value.type)));
 }
 
-KernelPtr make_slice(const Context&, const frl::Region& region) {
+KernelPtr make_slice(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const std::vector<int64_t> starts = region.attribute_list(FRL_AT_slice_starts);
   const std::vector<int64_t> steps = region.attribute_list(FRL_AT_slice_steps);
@@ -66,7 +66,7 @@ KernelPtr make_slice(const Context&, const frl::Region& region) {
   return copy_kernel(x, y, std::move(plan));
 }
 
-KernelPtr make_concat(const Context&, const frl::Region& region) {
+KernelPtr make_concat(const Context&, const Request& region) {
   struct Part {
     Place from;
     CopyPlan plan;
@@ -142,7 +142,7 @@ struct Pad {
 
 }  // namespace
 
-KernelPtr make_pad(const Context&, const frl::Region& region) {
+KernelPtr make_pad(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), fill = region.operand(1), y = region.result(0);
   Pad pad{x.value, y.value, {}};
   const std::vector<int64_t> begins = region.attribute_list(FRL_AT_pad_begins);
@@ -170,7 +170,7 @@ KernelPtr make_pad(const Context&, const frl::Region& region) {
   });
 }
 
-KernelPtr make_trilu(const Context&, const frl::Region& region) {
+KernelPtr make_trilu(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const bool upper = region.attribute_i(FRL_AT_trilu_upper) != 0;
   const int64_t k = region.attribute_i(FRL_AT_trilu_k);

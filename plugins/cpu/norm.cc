@@ -22,7 +22,7 @@ void softmax_line(T* y, const T* x, int64_t n, int64_t step, bool wants_log) {
   }
 }
 
-KernelPtr make_softmax_of(const Context& context, const frl::Region& region, bool wants_log) {
+KernelPtr make_softmax_of(const Context& context, const Request& region, bool wants_log) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const Split s = split_at(x.value, axis_index(x.value, region.attribute_i(FRL_AT_softmax_axis)));
   const Isa* isa = context.isa;
@@ -65,7 +65,7 @@ void norm_row(T* y, const T* x, const T* scale, const T* shift, int64_t n, doubl
   }
 }
 
-KernelPtr make_norm(const Context& context, const frl::Region& region, int64_t axes_n, double epsilon,
+KernelPtr make_norm(const Context& context, const Request& region, int64_t axes_n, double epsilon,
                     bool centred) {
   const frl::Operand x = region.operand(0), scale = region.operand(1), shift = region.operand(2), y = region.result(0);
   int64_t n = 1;
@@ -95,17 +95,17 @@ KernelPtr make_norm(const Context& context, const frl::Region& region, int64_t a
 
 }  // namespace
 
-KernelPtr make_softmax(const Context& context, const frl::Region& region) {
+KernelPtr make_softmax(const Context& context, const Request& region) {
   return make_softmax_of(context, region, false);
 }
-KernelPtr make_log_softmax(const Context& context, const frl::Region& region) {
+KernelPtr make_log_softmax(const Context& context, const Request& region) {
   return make_softmax_of(context, region, true);
 }
-KernelPtr make_layer_norm(const Context& context, const frl::Region& region) {
+KernelPtr make_layer_norm(const Context& context, const Request& region) {
   return make_norm(context, region, region.attribute_i(FRL_AT_layer_norm_axes_n),
                    region.attribute_f(FRL_AT_layer_norm_epsilon), true);
 }
-KernelPtr make_rms_norm(const Context& context, const frl::Region& region) {
+KernelPtr make_rms_norm(const Context& context, const Request& region) {
   return make_norm(context, region, region.attribute_i(FRL_AT_rms_norm_axes_n),
                    region.attribute_f(FRL_AT_rms_norm_epsilon), false);
 }

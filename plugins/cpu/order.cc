@@ -7,7 +7,7 @@
 
 namespace cpu {
 
-KernelPtr make_arg_reduce(const Context&, const frl::Region& region) {
+KernelPtr make_arg_reduce(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const Split s = split_at(x.value, axis_index(x.value, region.attribute_i(FRL_AT_arg_reduce_axis)));
   const bool is_min = region.attribute_i(FRL_AT_arg_reduce_by) != FRL_OP_max;
@@ -37,7 +37,7 @@ KernelPtr make_arg_reduce(const Context&, const frl::Region& region) {
   });
 }
 
-KernelPtr make_topk(const Context&, const frl::Region& region) {
+KernelPtr make_topk(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), values = region.result(0), places = region.result(1);
   const Split s = split_at(x.value, axis_index(x.value, region.attribute_i(FRL_AT_topk_axis)));
   const int64_t k = region.attribute_i(FRL_AT_topk_k), width = frl::element_bytes(x.value.type);
@@ -70,7 +70,7 @@ KernelPtr make_topk(const Context&, const frl::Region& region) {
 }
 
 // Rows of the result lie as far apart as the bound says: memory never moves with the extent.
-KernelPtr make_nonzero(const Context&, const frl::Region& region) {
+KernelPtr make_nonzero(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const int extents = region.extents_argument();
   const KeyLoader load_keys = key_loader(x.value.type);
@@ -151,7 +151,7 @@ Distinct find_distinct(const Items& items, size_t n, bool sorted) {
 
 }  // namespace
 
-KernelPtr make_unique_op(const Context&, const frl::Region& region) {
+KernelPtr make_unique_op(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0), first = region.result(1),
                      inverse = region.result(2), counts = region.result(3);
   const int64_t axis = region.attribute_i(FRL_AT_unique_axis);

@@ -28,14 +28,23 @@ class Device final : public frl::InlineDevice {
     static const frl_device_row row[] = {frl::host_device_row("cpu", claims(), cost())};
     return row;
   }
+  // The shape that operand rows cannot say: factors of a norm as long as what is normalised.
+  static void refuse(const frl_device_row&, const frl::Region& region) {
+    if (region.kind() != FRL_OP_layer_norm && region.kind() != FRL_OP_rms_norm) return;
+    const frl::Value x = region.operand(0).value;
+    int64_t n = 1;
+    for (int64_t k = 1; k <= region.attribute_i(FRL_AT_layer_norm_axes_n); ++k) n *= x.extent(-k);
+    for (size_t i = 1; i < region.n_operands(); ++i) {
+      const frl::Value v = region.operand(i).value;
+      if (v.present() && v.n_elements() != n)
+        throw frl::Failure(FRL_NO_SHAPE, "norm: want " + std::to_string(n) + " factors, got " + std::to_string(v.n_elements()),
+                           static_cast<int32_t>(i));
+    }
+  }
   static std::span<const frl_option> options() { return kOptions; }
 
   KernelPtr compile(const frl::Region& region) override {
-    const Maker make = find_maker(region.kind());
-    if (!make)
-      throw frl::Failure(FRL_NOT_CLAIMED,
-                         std::string("region: want a claimed kind, got ") + frl::op_name(region.kind()));
-    return make(context_, region);
+    return compile_region(context_, region);
   }
 
  private:

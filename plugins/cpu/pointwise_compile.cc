@@ -302,8 +302,8 @@ TileProgram compile_tiles(const Context& context, const frl::Region& region) {
   return Compiler(context, region).compile();
 }
 
-KernelPtr make_pointwise(const Context& context, const frl::Region& region) {
-  return std::make_unique<PointwiseKernel>(context, region);
+KernelPtr make_pointwise(const Context& context, const Request& request) {
+  return std::make_unique<PointwiseKernel>(context, request.region());
 }
 
 }  // namespace cpu

@@ -164,7 +164,7 @@ class Reduce {
 
 }  // namespace
 
-KernelPtr make_reduce(const Context& context, const frl::Region& region) {
+KernelPtr make_reduce(const Context& context, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const std::vector<int64_t> axes = region.attribute_list(FRL_AT_reduce_axes);
   return with_type(x.value.type, [&]<class T>(T) {
@@ -175,7 +175,7 @@ KernelPtr make_reduce(const Context& context, const frl::Region& region) {
   });
 }
 
-KernelPtr make_cumulative(const Context&, const frl::Region& region) {
+KernelPtr make_cumulative(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const Split s = split_at(x.value, axis_index(x.value, region.attribute_i(FRL_AT_cumulative_axis)));
   const int64_t by = region.attribute_i(FRL_AT_cumulative_by);

@@ -307,7 +307,7 @@ class Plugin {
   void reopen() {
     api->close_queue(queue);
     api->open_queue(device, &queue, &error);
-    value_ = 0;
+    last_signal = 0;
   }
   // Runs a kernel once on plain addresses, packing first what it wants packed. 0 or a code.
   int32_t run(const frl_kernel* k, std::vector<const void*> args, size_t n_inputs_and_outputs,
@@ -338,7 +338,7 @@ class Plugin {
                         uint32_t(late.size()), uint32_t(extents.size())};
     frl_recording* r = nullptr;
     if (api->record(queue, &s, &r, &error)) return error.code;
-    const frl_submit q{{sizeof q, FRL_TAG_SUBMIT}, r, rows(late), extents.data(), {}, {}, ++value_, nullptr, nullptr};
+    const frl_submit q{{sizeof q, FRL_TAG_SUBMIT}, r, rows(late), extents.data(), {}, {}, ++last_signal, nullptr, nullptr};
     const int32_t code = api->submit(queue, &q, &error);
     api->drop_recording(r);
     return code;
@@ -352,12 +352,12 @@ class Plugin {
   frl_queue* queue = nullptr;
   frl_error error{};
   std::string why;
+  uint64_t last_signal = 0;  // last signal
 
  private:
   std::map<std::string, std::string> settings_;
   std::vector<frl_setting> rows_;
   void* library_ = nullptr;
-  uint64_t value_ = 0;
 };
 
 using Inputs = std::vector<std::optional<Tensor>>;

@@ -6,7 +6,7 @@
 namespace {
 using namespace host;
 
-const std::string kTemplate = FRL_BUILD_DIR "/plugins/template.so";
+const std::string kTemplate = FRL_BUILD_DIR "/examples/template.so";
 
 struct Sdk : testing::Test {
   Plugin p{kTemplate};

@@ -26,6 +26,9 @@ struct GoldenCase {
   double near = 0;                     // 0: one unit in the last place
 };
 
+// The case files under golden/, sorted.
+std::vector<std::string> golden_files();
+
 // Reports what cannot be read as test failures.
 std::vector<GoldenCase> read_golden_file(const std::string& path);
 

@@ -1,4 +1,6 @@
 // Reading of case files.
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -12,7 +14,8 @@ namespace {
 // "5" is an extent, "n:5" symbol n, "<=5" one that the kernel writes.
 Dim parse_dim(const std::string& text) {
   if (text.starts_with("<=")) return {parse_int(text.substr(2)).value_or(-1), kWrittenSymbol};
-  if (text.size() > 2 && text[1] == ':') return {parse_int(text.substr(2)).value_or(-1), uint32_t(text[0] - 'a' + 1)};
+  if (text.size() > 2 && text[1] == ':')
+    return {parse_int(text.substr(2)).value_or(-1), uint32_t(text[0] - 'a' + 1)};
   return {parse_int(text).value_or(-1), 0};
 }
 
@@ -62,7 +65,8 @@ void set_attribute(GoldenCase& golden, const std::vector<std::string>& words) {
   ADD_FAILURE() << golden.at << ": no attribute " << words[1];
 }
 
-void add_line(std::vector<GoldenCase>& cases, const std::string& file, size_t number, const std::string& line) {
+void add_line(std::vector<GoldenCase>& cases, const std::string& file, size_t number,
+              const std::string& line) {
   const std::vector<std::string> words = words_of(line);
   if (words.empty() || words[0] == "source") return;
   if (words[0] == "case") {
@@ -108,6 +112,14 @@ T parse_element(const std::string& text) {
 
 }  // namespace
 
+std::vector<std::string> golden_files() {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(FRL_TEST_DATA "/op/golden"))
+    if (entry.path().extension() == ".txt") out.push_back(entry.path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 std::vector<GoldenCase> read_golden_file(const std::string& path) {
   std::ifstream in(path);
   EXPECT_TRUE(in) << path;
@@ -134,7 +146,8 @@ Tensor to_tensor(const GoldenTensor& golden) {
   EXPECT_EQ(int64_t(golden.elements.size()), out.n_elements()) << to_string(golden.type);
   if (int64_t(golden.elements.size()) != out.n_elements()) return out;
   with_type(golden.type.type, [&]<class T>(T) {
-    for (size_t i = 0; i < golden.elements.size(); ++i) out.mutable_as<T>()[i] = parse_element<T>(golden.elements[i]);
+    for (size_t i = 0; i < golden.elements.size(); ++i)
+      out.mutable_as<T>()[i] = parse_element<T>(golden.elements[i]);
   });
   return out;
 }

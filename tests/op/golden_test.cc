@@ -11,18 +11,12 @@
 namespace ferrule {
 namespace {
 
-std::vector<std::string> golden_files() {
-  std::vector<std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(FRL_TEST_DATA "/op/golden"))
-    if (entry.path().extension() == ".txt") out.push_back(entry.path().string());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 // Distance from `value` to the next number of a float type with these bits of fraction.
 double ulp_of(Type type, double value) {
-  const auto [fraction, least] = type == Type::f64 ? std::pair(52, -1022) : type == Type::f32 ? std::pair(23, -126)
-                                 : type == Type::f16 ? std::pair(10, -14) : std::pair(7, -126);
+  const auto [fraction, least] = type == Type::f64   ? std::pair(52, -1022)
+                                 : type == Type::f32 ? std::pair(23, -126)
+                                 : type == Type::f16 ? std::pair(10, -14)
+                                                     : std::pair(7, -126);
   int exponent = 0;
   std::frexp(value, &exponent);
   return std::ldexp(1, std::max(exponent - 1, least) - fraction);
@@ -44,10 +38,11 @@ void expect_equal(const GoldenCase& golden, size_t number, const Tensor& got) {
   for (int64_t i = 0; i < want.n_elements(); ++i)
     if (is_float(want.element()))
       ASSERT_TRUE(is_close(want.element(), got.at_f64(i), want.at_f64(i), golden.near))
-          << golden.at << ", result " << number << ", element " << i << ": want " << number_text(want.at_f64(i))
-          << ", got " << number_text(got.at_f64(i));
+          << golden.at << ", result " << number << ", element " << i << ": want "
+          << number_text(want.at_f64(i)) << ", got " << number_text(got.at_f64(i));
     else
-      ASSERT_EQ(got.at_i64(i), want.at_i64(i)) << golden.at << ", result " << number << ", element " << i;
+      ASSERT_EQ(got.at_i64(i), want.at_i64(i))
+          << golden.at << ", result " << number << ", element " << i;
 }
 
 struct Operands {
@@ -75,7 +70,8 @@ void check_evaluation(const GoldenCase& golden, const OpCall& call, const Operan
   const Status status = call.row.eval(call, operands.pointers, results);
   if (golden.failure) {
     EXPECT_EQ(status.code(), Code::invalid_argument) << golden.at;
-    EXPECT_NE(status.message().find(*golden.failure), std::string::npos) << golden.at << ": " << status.message();
+    EXPECT_NE(status.message().find(*golden.failure), std::string::npos)
+        << golden.at << ": " << status.message();
     return;
   }
   ASSERT_TRUE(status.ok()) << golden.at << ": " << status.message();
@@ -89,7 +85,8 @@ void check(const GoldenCase& golden) {
   const OpCall call{*golden.row, golden.attributes, operands.types};
   const auto inferred = infer_results(call);
   if (golden.refusal) {
-    ASSERT_FALSE(inferred.ok()) << golden.at << ": want a refusal, got " << to_string((*inferred)[0]);
+    ASSERT_FALSE(inferred.ok()) << golden.at << ": want a refusal, got "
+                                << to_string((*inferred)[0]);
     EXPECT_NE(inferred.status().message().find(*golden.refusal), std::string::npos)
         << golden.at << ": " << inferred.status().message();
     return;
@@ -99,8 +96,10 @@ void check(const GoldenCase& golden) {
     ASSERT_LT(i, inferred->size()) << golden.at;
     EXPECT_EQ(to_string((*inferred)[i]), golden.gives[i]) << golden.at << ", result " << i;
   }
-  EXPECT_FALSE(golden.gives.empty() && golden.results.empty() && !golden.failure) << golden.at << ": nothing is wanted";
-  if (!golden.results.empty() || golden.failure) check_evaluation(golden, call, operands, *inferred);
+  EXPECT_FALSE(golden.gives.empty() && golden.results.empty() && !golden.failure)
+      << golden.at << ": nothing is wanted";
+  if (!golden.results.empty() || golden.failure)
+    check_evaluation(golden, call, operands, *inferred);
 }
 
 class GoldenFile : public testing::TestWithParam<std::string> {};
@@ -111,9 +110,10 @@ TEST_P(GoldenFile, Holds) {
   for (const GoldenCase& golden : cases) check(golden);
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, GoldenFile, testing::ValuesIn(golden_files()), [](const auto& info) {
-  return std::filesystem::path(info.param).stem().string();
-});
+INSTANTIATE_TEST_SUITE_P(Golden, GoldenFile, testing::ValuesIn(golden_files()),
+                         [](const auto& info) {
+                           return std::filesystem::path(info.param).stem().string();
+                         });
 
 TEST(Golden, EveryOpHasValuesAndEveryRuleRefuses) {
   std::set<OpId> valued;
@@ -126,7 +126,8 @@ TEST(Golden, EveryOpHasValuesAndEveryRuleRefuses) {
   for (const OpRow& row : op_rows()) {
     if (!row.eval) continue;
     EXPECT_TRUE(valued.contains(row.id)) << row.name << " has no golden value";
-    EXPECT_TRUE(refused.contains(row.infer)) << "the shape rule of " << row.name << " has no refusal";
+    EXPECT_TRUE(refused.contains(row.infer))
+        << "the shape rule of " << row.name << " has no refusal";
   }
 }
 

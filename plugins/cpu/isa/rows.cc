@@ -44,6 +44,16 @@ FRL_INLINE float exp_of_difference(float x, float best) {
   return exp_sum(d, low == low ? low : 0.0f);
 }
 
+double exp_row(float* y, int64_t n, float best) {
+  double s = 0;
+#pragma omp simd reduction(+ : s)
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = exp(y[i] - best);
+    s += static_cast<double>(y[i]);
+  }
+  return s;
+}
+
 void softmax(float* y, const float* x, int64_t n) {
   const float best = top(x, n);
   double s = 0;
@@ -114,7 +124,7 @@ void add_to(double* target, const float* x, int64_t n) {
 
 void fill_rows(Isa* isa) {
   isa->sum = sum, isa->top = top, isa->bottom = bottom, isa->add_to = add_to;
-  isa->softmax = softmax, isa->log_softmax = log_softmax;
+  isa->exp_row = exp_row, isa->softmax = softmax, isa->log_softmax = log_softmax;
   isa->layer_norm = layer_norm, isa->rms_norm = rms_norm;
 }
 

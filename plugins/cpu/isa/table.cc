@@ -20,6 +20,8 @@ Isa table() {
   isa.unary = find_unary, isa.binary = find_binary, isa.select = find_select, isa.cast = find_cast;
   fill_conversions(&isa);
   fill_rows(&isa);
+  fill_gemm(&isa);
+  fill_depthwise(&isa);
   return isa;
 }
 

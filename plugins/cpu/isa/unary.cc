@@ -53,17 +53,44 @@ OP(Selu, p1 * (a < 0 ? p0 * expm1(a) : a));
 OP(Celu, a < 0 ? p0 * expm1(a / p0) : a);
 OP(Softplus, softplus(a));
 OP(Softsign, a - a == 0 ? a / (T(1) + magnitude(a)) : (a != a ? a : a / (T(1) + magnitude(a))));
-OP(HardSigmoid, p0 * a + p1 < 0 ? T(0) : (p0 * a + p1 > 1 ? T(1) : p0 * a + p1));
 OP(HardSwish, a * (a + 3 < 0 ? T(0) : (a + 3 > 6 ? T(6) : a + 3)) / 6);
 OP(Mish, mish(a));
 OP(Silu, silu(a));
 OP(Gelu, gelu(a));
 OP(GeluTanh, gelu_tanh(a));
-OP(ThresholdedRelu, a > p0 ? a : (a == a ? T(0) : a));
-OP(Shrink, a < -p0 ? a + p1 : (a > p0 ? a - p1 : (a == a ? T(0) : a)));
 OP(BitNot, static_cast<T>(~a));
 OP(Not, !a);
 #undef OP
+// In f64: near the roots of these, f32 attributes would show.
+struct HardSigmoid {
+  template <class T> static FRL_INLINE T f(T a, double p0, double p1) {
+    const double y = p0 * static_cast<double>(a) + p1;
+    return static_cast<T>(y < 0 ? 0 : (y > 1 ? 1 : y));
+  }
+};
+struct Shrink {
+  template <class T> static FRL_INLINE T f(T a, double p0, double p1) {
+    const double x = static_cast<double>(a);
+    return static_cast<T>(x < -p0 ? x + p1 : (x > p0 ? x - p1 : (x == x ? 0 : x)));
+  }
+};
+struct ThresholdedRelu {
+  template <class T> static FRL_INLINE T f(T a, double p0, double) {
+    return static_cast<double>(a) > p0 ? a : (a == a ? T(0) : a);
+  }
+};
+template <class Op, class T>
+void precise_loop(void* dst, const void* a, const void*, const void*, int64_t n, const double* p) {
+  const T* x = static_cast<const T*>(a);
+  T* y = static_cast<T*>(dst);
+  const double p0 = p[0], p1 = p[1];
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Op::f(x[i], p0, p1);
+}
+template <class Op>
+constexpr TileRow precise(uint32_t op) {
+  return {op, {precise_loop<Op, double>, precise_loop<Op, float>}};
+}
 struct Floor {
   static FRL_INLINE float f(float a, float, float) { return __builtin_floorf(a); }
   static FRL_INLINE double f(double a, double, double) { return __builtin_floor(a); }
@@ -176,14 +203,14 @@ constexpr TileRow kRows[] = {
     floats<Celu>(FRL_OP_celu),
     floats<Softplus>(FRL_OP_softplus),
     floats<Softsign>(FRL_OP_softsign),
-    floats<HardSigmoid>(FRL_OP_hard_sigmoid),
+    precise<HardSigmoid>(FRL_OP_hard_sigmoid),
     floats<HardSwish>(FRL_OP_hard_swish),
     floats<Mish>(FRL_OP_mish),
     floats<Silu>(FRL_OP_silu),
     floats<Gelu>(FRL_OP_gelu),
     floats<GeluTanh>(FRL_OP_gelu_tanh),
-    floats<ThresholdedRelu>(FRL_OP_thresholded_relu),
-    floats<Shrink>(FRL_OP_shrink),
+    precise<ThresholdedRelu>(FRL_OP_thresholded_relu),
+    precise<Shrink>(FRL_OP_shrink),
     float_tests<IsNan>(FRL_OP_is_nan),
     float_tests<IsInf>(FRL_OP_is_inf),
     with_bool<Not, Not>({FRL_OP_logical_not, {}}),

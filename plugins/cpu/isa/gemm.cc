@@ -1,0 +1,194 @@
+// Matrix micro-kernels: a tile of C stays in registers while packed panels of A and B stream by.
+#include "plugins/cpu/isa/tiles.h"
+
+namespace cpu {
+namespace FRL_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVector = 64, kRows = 12;
+#elif defined(__AVX2__)
+constexpr int kVector = 32, kRows = 6;
+#else
+constexpr int kVector = 16, kRows = 4;
+#endif
+
+template <class T>
+struct Lanes {
+  typedef T type __attribute__((vector_size(kVector), aligned(sizeof(T)), may_alias));
+};
+template <class T>
+using Vector = typename Lanes<T>::type;
+template <class T>
+constexpr int kLanes = kVector / sizeof(T);
+
+template <class T>
+FRL_INLINE Vector<T> load_vector(const T* p) {
+  return *reinterpret_cast<const Vector<T>*>(p);
+}
+template <class T>
+FRL_INLINE void store_vector(T* p, Vector<T> v) {
+  *reinterpret_cast<Vector<T>*>(p) = v;
+}
+
+// R rows by V vectors. A panels have kRows elements a step, whatever R is.
+template <class T, int R, int V>
+void tile(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate) {
+  Vector<T> sum[R][V];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) sum[r][v] = Vector<T>{};
+  constexpr int kWidth = V * kLanes<T>;
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < k; ++i) {
+    Vector<T> row[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) row[v] = load_vector(b + v * kLanes<T>);
+    __builtin_prefetch(b + 8 * kWidth);
+    if constexpr (kWidth * sizeof(T) > 64) __builtin_prefetch(b + 8 * kWidth + 64 / sizeof(T));
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const Vector<T> x = a[r] - Vector<T>{};
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) sum[r][v] += x * row[v];
+    }
+    a += kRows, b += kWidth;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+      T* at = c + r * ldc + v * kLanes<T>;
+      store_vector(at, accumulate ? load_vector(at) + sum[r][v] : sum[r][v]);
+    }
+}
+
+template <class T, int V>
+GemmTile<T> tile_of(int64_t rows) {
+  switch (rows) {
+    case 1: return tile<T, 1, V>;
+    case 2: return tile<T, 2, V>;
+    case 3: return tile<T, 3, V>;
+    case 4: return tile<T, 4, V>;
+#if defined(__AVX2__)
+    case 5: return tile<T, 5, V>;
+    case 6: return tile<T, 6, V>;
+#endif
+#if defined(__AVX512F__)
+    case 7: return tile<T, 7, V>;
+    case 8: return tile<T, 8, V>;
+    case 9: return tile<T, 9, V>;
+    case 10: return tile<T, 10, V>;
+    case 11: return tile<T, 11, V>;
+    case 12: return tile<T, 12, V>;
+#endif
+    default: return nullptr;
+  }
+}
+
+// One row of C: k is walked by four sums of its own each, which are added in a fixed order.
+template <class T>
+void row_tile(const T* a, const T* b, T* c, int64_t k, bool accumulate, int64_t a_step) {
+  constexpr int kWidth = 2 * kLanes<T>;
+  Vector<T> sum[4][2] = {};
+  int64_t i = 0;
+  for (; i + 4 <= k; i += 4)
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u) {
+      const Vector<T> x = a[(i + u) * a_step] - Vector<T>{};
+      sum[u][0] += x * load_vector(b + (i + u) * kWidth);
+      sum[u][1] += x * load_vector(b + (i + u) * kWidth + kLanes<T>);
+    }
+  for (; i < k; ++i) {
+    const Vector<T> x = a[i * a_step] - Vector<T>{};
+    sum[0][0] += x * load_vector(b + i * kWidth);
+    sum[0][1] += x * load_vector(b + i * kWidth + kLanes<T>);
+  }
+  for (int v = 0; v < 2; ++v) {
+    const Vector<T> total = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]);
+    T* at = c + v * kLanes<T>;
+    store_vector(at, accumulate ? load_vector(at) + total : total);
+  }
+}
+
+// Sum of x[i] y[i].
+template <class T>
+T dot(const T* x, const T* y, int64_t n) {
+  Vector<T> sum[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kLanes<T> <= n; i += 4 * kLanes<T>)
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u)
+      sum[u] += load_vector(x + i + u * kLanes<T>) * load_vector(y + i + u * kLanes<T>);
+  for (; i + kLanes<T> <= n; i += kLanes<T>) sum[0] += load_vector(x + i) * load_vector(y + i);
+  const Vector<T> all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  T total = 0;
+  for (int l = 0; l < kLanes<T>; ++l) total += all[l];
+  for (; i < n; ++i) total += x[i] * y[i];
+  return total;
+}
+
+// y += sum over r of a[r * step] * x[r * ldx ..], rows in order.
+template <class T>
+void add_rows(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows, int64_t n) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    const T a0 = a[r * step], a1 = a[(r + 1) * step], a2 = a[(r + 2) * step], a3 = a[(r + 3) * step];
+    const T *x0 = x + r * ldx, *x1 = x0 + ldx, *x2 = x1 + ldx, *x3 = x2 + ldx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      T s = y[i];
+      s += a0 * x0[i];
+      s += a1 * x1[i];
+      s += a2 * x2[i];
+      s += a3 * x3[i];
+      y[i] = s;
+    }
+  }
+  for (; r < rows; ++r) {
+    const T a0 = a[r * step];
+    const T* x0 = x + r * ldx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] += a0 * x0[i];
+  }
+}
+
+// Panels of `width` columns: panel[i * width + c] = x[i * row + c * column], zeros behind `n`.
+template <class T>
+void pack(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t n, int64_t width) {
+  if (n < width)
+    for (int64_t i = 0; i < k * width; ++i) panel[i] = 0;
+  if (column == 1) {
+    for (int64_t i = 0; i < k; ++i) {
+      const T* from = x + i * row;
+      T* to = panel + i * width;
+#pragma GCC ivdep
+      for (int64_t c = 0; c < n; ++c) to[c] = from[c];
+    }
+    return;
+  }
+  // Columns lie apart: read along them, in blocks whose targets stay in cache.
+  constexpr int64_t kBlock = 64;
+  for (int64_t first = 0; first < k; first += kBlock) {
+    const int64_t end = first + kBlock < k ? first + kBlock : k;
+    for (int64_t c = 0; c < n; ++c) {
+      const T* from = x + c * column;
+      for (int64_t i = first; i < end; ++i) panel[i * width + c] = from[i * row];
+    }
+  }
+}
+
+template <class T>
+GemmLoops<T> loops() {
+  return {kRows, kLanes<T>, tile_of<T, 1>, tile_of<T, 2>, row_tile<T>, dot<T>, add_rows<T>, pack<T>};
+}
+
+}  // namespace
+
+void fill_gemm(Isa* isa) {
+  isa->gemm_f32 = loops<float>(), isa->gemm_f64 = loops<double>();
+}
+
+}  // namespace FRL_ISA
+}  // namespace cpu

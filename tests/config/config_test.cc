@@ -1,0 +1,92 @@
+// Config: layers, origins, messages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "core/config/config.h"
+
+namespace ferrule {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Config, LaterLayersWinAndSayWhereTheyAre) {
+  Config config;
+  EXPECT_EQ(config.settings().at("gate.mode").origin, "built-in");
+  ASSERT_TRUE(config.add_toml("[gate]\nmode = \"always\"\nexpected_runs = 7\n", "a.toml", "/a").ok());
+  ASSERT_TRUE(config.add_toml("gate.mode = \"never\"\n", "b.toml", "/b").ok());
+  ASSERT_TRUE(config.set("threads.count", "3", "flag --threads").ok());
+  EXPECT_EQ(config.text("gate.mode"), "never");
+  EXPECT_EQ(config.settings().at("gate.mode").origin, "b.toml:1");
+  EXPECT_EQ(config.integer("gate.expected_runs"), 7);
+  EXPECT_EQ(config.settings().at("gate.expected_runs").origin, "a.toml:3");
+  EXPECT_EQ(config.settings().at("threads.count").origin, "flag --threads");
+}
+
+TEST(Config, ListsAndRelativeFolders) {
+  Config config;
+  ASSERT_TRUE(config.add_toml("[plugins]\nfolders = [\"here\", \"/there\"]\n[targets]\norder = [\"a\", \"b\"]\n", "x.toml", "/base").ok());
+  EXPECT_THAT(config.list("plugins.folders"), ElementsAre("/base/here", "/there"));
+  EXPECT_THAT(config.list("targets.order"), ElementsAre("a", "b"));
+  ASSERT_TRUE(config.set("targets.order", "c, d", "flag").ok());
+  EXPECT_THAT(config.list("targets.order"), ElementsAre("c", "d"));
+}
+
+TEST(Config, PluginSettingsKeepDottedIds) {
+  Config config;
+  ASSERT_TRUE(config.add_toml("[plugin.\"org.ferrule.cpu\"]\ngemm = \"own\"\ntile = 12\n", "x.toml", "/").ok());
+  const auto settings = config.plugin_settings();
+  EXPECT_EQ(settings.at("org.ferrule.cpu").at("gemm"), "own");
+  EXPECT_EQ(settings.at("org.ferrule.cpu").at("tile"), "12");
+}
+
+struct Bad {
+  const char* toml;
+  const char* why;
+};
+
+class BadConfig : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadConfig, SaysWhatIsWrongAndChangesNothing) {
+  Config config;
+  const Status status = config.add_toml(GetParam().toml, "f.toml", "/");
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.message(), HasSubstr(GetParam().why));
+  EXPECT_EQ(config.integer("threads.count"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, BadConfig,
+                         testing::Values(Bad{"[threads]\ncount = 1\n[gate]\nmodes = 1\n", "f.toml:4: key gate.modes: want a known key; did you mean gate.mode"},
+                                         Bad{"[threads]\ncount = -1\n", "key threads.count: want an integer of 0 or more, got \"-1\""},
+                                         Bad{"[threads]\ncount = \"x\"\n", "want an integer of 0 or more"},
+                                         Bad{"[threads]\ncount = [1, 2]\n", "want one value"},
+                                         Bad{"[gate]\nmode = \"sometimes\"\n", "want plugin, calibrated, always, never, got \"sometimes\""},
+                                         Bad{"[fusion]\nenabled = \"yes\"\n", "want true or false"},
+                                         Bad{"[threads\ncount = 1\n", "f.toml:1:"}, Bad{"a = 1979-05-27\n", "want a text, number, true or false"},
+                                         Bad{"[threads]\ncount = 1\nxyz = 1\n", "want a known key"}));
+
+TEST(Config, ProjectFileIsFoundAbove) {
+  const auto folder = std::filesystem::temp_directory_path() / ("ferrule_config_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "a" / "b");
+  std::ofstream(folder / "ferrule.toml") << "threads.count = 5\n";
+  ::setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+  std::filesystem::create_directories(folder / "ferrule");
+  std::ofstream(folder / "ferrule" / "ferrule.toml") << "threads.count = 4\ngate.expected_runs = 9\n";
+  Config config;
+  ASSERT_TRUE(config.add_standard_files((folder / "a" / "b").string()).ok());
+  EXPECT_EQ(config.integer("threads.count"), 5) << "the project's file is above the user's";
+  EXPECT_EQ(config.integer("gate.expected_runs"), 9);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Config, MissingFileIsAnError) {
+  Config config;
+  EXPECT_EQ(config.add_file("/nowhere/x.toml").code(), Code::not_found);
+}
+
+}  // namespace
+}  // namespace ferrule

@@ -1,0 +1,127 @@
+// bench: how long a model takes, and what its memory is.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "core/base/text.h"
+#include "tools/ferrule/inputs.h"
+
+namespace ferrule::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+struct Prepared {
+  std::shared_ptr<const Compiled> compiled;
+  std::vector<Tensor> outputs;
+  std::vector<const Tensor*> inputs;
+  std::vector<void*> addresses;
+};
+
+Result<Prepared> prepare(ModelCall& call) {
+  Prepared out;
+  FRL_LET(out.compiled, call.session->compile(call.inputs));
+  const Graph& graph = out.compiled->executable->graph();
+  for (const std::string& name : out.compiled->inputs) {
+    const auto found = call.inputs.find(name);
+    out.inputs.push_back(found == call.inputs.end() ? nullptr : &found->second);
+  }
+  for (const Output& output : graph.outputs()) out.outputs.emplace_back(graph.type(output.value));
+  for (Tensor& tensor : out.outputs) out.addresses.push_back(tensor.mutable_data());
+  return out;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+std::string regions_json(const Executable& executable, const std::vector<StepTime>& times) {
+  const Graph& graph = executable.graph();
+  std::string out = "[";
+  for (const StepTime& time : times)
+    out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"kind\": \"", op_row(graph.node(time.node).op).name, "\", \"device\": ", json_quote(executable.report().targets[time.device]), ", \"us\": ",
+               double(time.ns) / 1000, ", \"result\": \"", to_string(graph.type(graph.node(time.node).results[0])), "\", \"nodes\": ", json_quote(graph.source_text(graph.node(time.node))), "}");
+  return out + "]";
+}
+
+void print_text(const Executable& executable, std::vector<StepTime> times, size_t most) {
+  const Graph& graph = executable.graph();
+  std::sort(times.begin(), times.end(), [](const StepTime& a, const StepTime& b) { return a.ns > b.ns; });
+  uint64_t total = 0;
+  for (const StepTime& time : times) total += time.ns;
+  for (size_t i = 0; i < std::min(most, times.size()); ++i)
+    std::printf("  %9.1f us  %4.1f %%  %s  %s  %s\n", double(times[i].ns) / 1000, 100.0 * double(times[i].ns) / double(std::max<uint64_t>(total, 1)), op_row(graph.node(times[i].node).op).name,
+                to_string(graph.type(graph.node(times[i].node).results[0])).c_str(), graph.source_text(graph.node(times[i].node)).substr(0, 80).c_str());
+}
+
+uint64_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return uint64_t(usage.ru_maxrss) * 1024;
+}
+
+int run(const Arguments& arguments) {
+  const auto repeat = arguments.integer("--repeat", 10);
+  if (!repeat.ok()) return fail(repeat.status());
+  if (*repeat < 1) return fail(Status(Code::invalid_argument, cat("--repeat: want 1 or more, got ", *repeat)));
+  Arguments with_inputs = arguments;
+  if (!with_inputs.has("--random-inputs")) with_inputs.values_["--random-inputs"] = {"0"};
+  const auto start = Clock::now();
+  auto call = open_call(with_inputs);
+  if (!call.ok()) return fail(call.status());
+  auto prepared = prepare(*call);
+  if (!prepared.ok()) return fail(prepared.status());
+  const Executable& executable = *prepared->compiled->executable;
+  Stream stream(call->session);
+  const double load_ms = ms_since(start);
+  std::vector<double> times;
+  Progress progress;
+  double first_ms = 0;
+  constexpr int kWarm = 2;
+  for (int64_t i = -kWarm; i < *repeat; ++i) {
+    progress.show(cat("run ", i + kWarm + 1, " of ", *repeat + kWarm));
+    const auto begin = Clock::now();
+    if (Status s = stream.run_into(*prepared->compiled, prepared->inputs, prepared->addresses); !s.ok()) return fail(s);
+    if (i == -kWarm) first_ms = ms_since(begin);
+    if (i >= 0) times.push_back(ms_since(begin));
+  }
+  progress.show("");
+  RunOptions timed;
+  timed.time_steps = true;
+  if (Status s = stream.run_into(*prepared->compiled, prepared->inputs, prepared->addresses, timed); !s.ok()) return fail(s);
+  const auto context = stream.context(*prepared->compiled);
+  const auto steps = (*context)->step_times();
+  const Plan& plan = executable.plan();
+  const double best = *std::min_element(times.begin(), times.end());
+  if (arguments.has("--json")) {
+    std::printf("{\"median_ms\": %.6f, \"best_ms\": %.6f, \"first_ms\": %.6f, \"load_ms\": %.3f, \"repeat\": %lld, \"planned_bytes\": %llu, \"live_bytes\": %llu, \"peak_bytes\": %llu, "
+                "\"packed_bytes\": %llu, \"kernels\": %zu, \"regions\": %s}\n",
+                median(times), best, first_ms, load_ms, static_cast<long long>(*repeat), static_cast<unsigned long long>(plan.planned_bytes()),
+                static_cast<unsigned long long>(plan.live_bytes), static_cast<unsigned long long>(peak_bytes()), static_cast<unsigned long long>(call->session->context().parameters->size_bytes()),
+                steps.size(), regions_json(executable, steps).c_str());
+    return kFine;
+  }
+  std::printf("median %.3f ms, best %.3f ms over %lld runs; first run %.3f ms; load and compile %.1f ms\n", median(times), best, static_cast<long long>(*repeat), first_ms, load_ms);
+  std::printf("arena %.2f MiB planned, %.2f MiB alive at once; packed parameters %.2f MiB; process peak %.1f MiB; %zu kernels\n", double(plan.planned_bytes()) / (1 << 20),
+              double(plan.live_bytes) / (1 << 20), double(call->session->context().parameters->size_bytes()) / (1 << 20), double(peak_bytes()) / (1 << 20), steps.size());
+  print_text(executable, steps, 20);
+  return kFine;
+}
+
+std::vector<OptionRow> options() {
+  std::vector<OptionRow> out(input_options().begin(), input_options().end());
+  out.push_back({"--repeat", "N", "timed runs, after two that warm up"});
+  return out;
+}
+
+}  // namespace
+
+extern const Command bench_command;
+const Command bench_command = {"bench", "time a model", options(), run};
+
+}  // namespace ferrule::cli

@@ -1,0 +1,25 @@
+// Inputs of a model from the command line, and a look at its results.
+#pragma once
+
+#include "tools/ferrule/command.h"
+
+namespace ferrule::cli {
+
+// Options of every command that runs a model.
+std::span<const OptionRow> input_options();
+
+// --input NAME=FILE.npy, --random-inputs SEED with --shape NAME=1,2,3 for extents that the model leaves
+// open, --state IN=OUT.
+struct ModelCall {
+  std::shared_ptr<Session> session;
+  NamedTensors inputs;
+};
+Result<ModelCall> open_call(const Arguments& arguments);
+
+// Floats uniform in -1 .. 1, integers in 0 .. 9, bools even; the same for the same seed everywhere.
+Tensor random_tensor(const TensorType& type, uint64_t seed);
+
+// "f32[1,10]  max 0.98 at [0,3]  mean 0.1  nan 0": one line.
+std::string summary(const Tensor& tensor);
+
+}  // namespace ferrule::cli

@@ -1,0 +1,15 @@
+// What compiling decided, for people and for programs.
+#pragma once
+
+#include <string>
+
+#include "core/session/session.h"
+
+namespace ferrule::cli {
+
+std::string explain_text(const Session& session, const Executable& executable);
+std::string explain_json(const Session& session, const Executable& executable);
+std::string explain_html(const Session& session, const Executable& executable);
+std::string explain_dot(const Session& session, const Executable& executable);
+
+}  // namespace ferrule::cli

@@ -1,0 +1,89 @@
+// explain as text.
+#include <algorithm>
+#include <cstdio>
+
+#include "core/base/text.h"
+#include "tools/ferrule/report.h"
+
+namespace ferrule::cli {
+namespace {
+
+constexpr size_t kMostRejected = 40;
+
+std::string microseconds(int64_t ps) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f us", double(ps) / 1e6);
+  return text;
+}
+
+std::string mebibytes(uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f MiB", double(bytes) / (1 << 20));
+  return text;
+}
+
+void append_regions(std::string& out, const Executable& executable, const std::string& indent) {
+  const Graph& graph = executable.graph();
+  for (size_t i = 0; i < graph.n_nodes(); ++i) {
+    const Node& node = graph.node(NodeId(i));
+    const auto& bodies = executable.bodies(NodeId(i));
+    if (!executable.kernel(NodeId(i)) && bodies.empty()) continue;
+    const char* device = node.device < 0 ? "plan" : executable.report().targets[size_t(node.device)].c_str();
+    out += cat(indent, device, "  ", op_row(node.op).name, node.bodies.size() == 1 && op_row(node.op).form == Form::open ? cat("[", node.bodies[0]->n_nodes(), "]") : "",
+               "  ", to_string(graph.type(node.results[0])), "  from ", graph.source_text(node), "\n");
+    for (const auto& body : bodies) {
+      out += cat(indent, "  body\n");
+      append_regions(out, *body, indent + "    ");
+    }
+  }
+}
+
+void append_fusions(std::string& out, const Executable& executable) {
+  size_t n_accepted = 0, n_rejected = 0;
+  for (const FuseReport& report : executable.report().fusion)
+    for (const Candidate& c : report.candidates) ++(c.accepted ? n_accepted : n_rejected);
+  out += cat("fused (", n_accepted, ")\n");
+  for (const FuseReport& report : executable.report().fusion)
+    for (const Candidate& c : report.candidates)
+      if (c.accepted)
+        out += cat("  ", c.kind, "  predicted ", microseconds(c.before_ps), " -> ", microseconds(c.after_ps), ", ", c.launches_saved, " launches and ", c.bytes_saved / 1024,
+                   " KiB saved  ", c.nodes, "\n");
+  out += cat("not fused (", n_rejected, ")\n");
+  size_t shown = 0;
+  for (const FuseReport& report : executable.report().fusion)
+    for (const Candidate& c : report.candidates) {
+      if (c.accepted || shown == kMostRejected) continue;
+      ++shown;
+      out += cat("  ", c.pass, "  ", c.nodes, ": ", c.reason, c.before_ps ? cat(" (predicted ", microseconds(c.before_ps), " -> ", microseconds(c.after_ps), ")") : "", "\n");
+    }
+  if (n_rejected > shown) out += cat("  and ", n_rejected - shown, " more (--format json has all)\n");
+}
+
+}  // namespace
+
+std::string explain_text(const Session& session, const Executable& executable) {
+  std::string out = "plugins\n";
+  for (const Verdict& v : session.runtime().verdicts())
+    out += v.loaded() ? cat("  loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
+                      : cat("  refused  ", v.path, " at ", stage_name(v.stage), ": ", v.status.message(), "\n");
+  out += "devices\n";
+  for (const DeviceEntry& entry : session.runtime().devices())
+    out += cat("  ", entry.id, entry.row().state == FRL_DEVICE_PRESENT ? "" : cat(" (", entry.row().reason_text, ")"), "\n");
+  out += "passes\n";
+  const auto passes = [&](const FuseReport& report) {
+    for (const PassRecord& pass : report.passes)
+      out += pass.on ? cat("  on   ", pass.name, pass.changed ? cat("  ", pass.nodes_before, " -> ", pass.nodes_after, " nodes") : "", "\n")
+                     : cat("  off  ", pass.name, "  ", pass.why_off, "\n");
+  };
+  passes(executable.report().canonical);
+  for (const FuseReport& report : executable.report().fusion) passes(report);
+  out += "regions\n";
+  append_regions(out, executable, "  ");
+  append_fusions(out, executable);
+  const Plan& plan = executable.plan();
+  out += cat("plan  ", plan.steps.size(), " steps, arena ", mebibytes(plan.planned_bytes()), " (at least ", mebibytes(plan.live_bytes), " alive at once), ",
+             plan.packs.size(), " packs\n");
+  return out;
+}
+
+}  // namespace ferrule::cli
