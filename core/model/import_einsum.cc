@@ -147,10 +147,10 @@ Term product(Term a, Term b, const std::string& later) {
 }
 
 // The result's labels where the equation does not say: those that occur once, in order.
-std::string implied(const std::vector<Term>& terms) {
+std::string implied(const std::vector<std::string>& operands) {
   std::map<char, int> counts;
-  for (const Term& term : terms)
-    for (const char c : term.labels) ++counts[c];
+  for (const std::string& labels : operands)
+    for (const char c : labels) ++counts[c];
   std::string hidden, plain;
   for (const auto& [c, count] : counts) {
     if (c < 'A')
@@ -168,6 +168,7 @@ void einsum(ModelNode& n) {
   const auto inputs = split(equation.substr(0, arrow), ',');
   if (!n.want(inputs.size() == n.n_in(), cat("as many operands as '", equation, "' names"))) return;
   std::vector<Term> terms;
+  std::vector<std::string> labels;
   size_t hidden = 0;
   std::map<char, int64_t> extents;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -185,9 +186,10 @@ void einsum(ModelNode& n) {
         return;
       if (own != 1) extent = own;
     }
+    labels.push_back(term.labels);
     terms.push_back(without_repeats(term));
   }
-  std::string result = implied(terms);
+  std::string result = implied(labels);
   if (arrow != std::string::npos) {
     const std::string text = equation.substr(arrow + 2);
     const auto plain = int64_t(text.size()) - (text.find("...") == std::string::npos ? 0 : 3);
