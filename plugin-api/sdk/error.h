@@ -34,8 +34,18 @@ class Failure : public std::exception {
 
 // The slot of the table in which a failure surfaced: frl_error.site.
 enum Site : uint32_t {
-  kSiteEntry = 1, kSiteDevices, kSiteRefuse, kSiteEstimate, kSiteOpen, kSiteCompile,
-  kSiteSerialise, kSiteMakeBuffer, kSiteOpenQueue, kSiteRecord, kSiteSubmit, kSiteWait
+  kSiteEntry = 1,
+  kSiteDevices,
+  kSiteRefuse,
+  kSiteEstimate,
+  kSiteOpen,
+  kSiteCompile,
+  kSiteSerialise,
+  kSiteMakeBuffer,
+  kSiteOpenQueue,
+  kSiteRecord,
+  kSiteSubmit,
+  kSiteWait
 };
 
 // Fills `error` (which may be null) and returns `code`. A long text is cut at a character's edge.

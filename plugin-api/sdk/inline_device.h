@@ -80,9 +80,9 @@ inline const frl_space* host_space() {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0) bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page);
 #endif
-    return frl_space{FRL_SPACE_HOST_VISIBLE | FRL_SPACE_DEVICE | FRL_SPACE_UNIFIED |
-                         FRL_SPACE_ADDRESS,
-                     64, bytes, bytes, bytes};
+    return frl_space{
+        FRL_SPACE_HOST_VISIBLE | FRL_SPACE_DEVICE | FRL_SPACE_UNIFIED | FRL_SPACE_ADDRESS, 64,
+        bytes, bytes, bytes};
   }();
   return &space;
 }

@@ -92,7 +92,8 @@ class Recording final : public frl_recording {
   uint32_t n_late_, n_submit_extents_;
 };
 
-inline Recording::Recording(const frl_queue* queue, const frl_host* host, const frl_segment& segment)
+inline Recording::Recording(const frl_queue* queue, const frl_host* host,
+                            const frl_segment& segment)
     : frl_recording{{sizeof(frl_recording), FRL_TAG_RECORDING}},
       queue_(queue),
       n_late_(segment.n_late),
@@ -131,26 +132,30 @@ inline void Recording::add_step(const frl_segment& segment, uint32_t i, const fr
   const uint32_t n_args = step.pack ? 2 : handle.n_args;
   if (step.n_args != n_args || step.first_arg > args_.size() ||
       n_args > args_.size() - step.first_arg)
-    throw Failure(FRL_INVALID, "step: want " + std::to_string(n_args) + " arguments, got " +
-                                   std::to_string(step.n_args), subject);
+    throw Failure(
+        FRL_INVALID,
+        "step: want " + std::to_string(n_args) + " arguments, got " + std::to_string(step.n_args),
+        subject);
   const uint32_t n_extents = step.pack ? 0 : handle.n_extents;
   if (step.n_extents < n_extents || step.first_extent > extents_.size() ||
       step.n_extents > extents_.size() - step.first_extent)
-    throw Failure(FRL_INVALID, "step: want " + std::to_string(n_extents) + " extents, got " +
-                                   std::to_string(step.n_extents), subject);
+    throw Failure(FRL_INVALID,
+                  "step: want " + std::to_string(n_extents) + " extents, got " +
+                      std::to_string(step.n_extents),
+                  subject);
   const Kernel* kernel = handle.kernel.get();
   if (step.pack) {
     pack_steps_.push_back(std::make_unique<PackStep>(kernel, step.pack - 1));
     kernel = pack_steps_.back().get();
   }
-  steps_.push_back({kernel,
-                    {args_.data() + step.first_arg, extents_.data() + step.first_extent, host}});
+  steps_.push_back(
+      {kernel, {args_.data() + step.first_arg, extents_.data() + step.first_extent, host}});
 }
 
 inline void Recording::patch(const frl_submit& request) {
   if (request.late.n != n_late_)
-    throw Failure(FRL_INVALID, "submit: want " + std::to_string(n_late_) +
-                                   " late bindings, got " + std::to_string(request.late.n));
+    throw Failure(FRL_INVALID, "submit: want " + std::to_string(n_late_) + " late bindings, got " +
+                                   std::to_string(request.late.n));
   if (n_submit_extents_ > 0 && !request.extents)
     throw Failure(FRL_INVALID, "submit: want " + std::to_string(n_submit_extents_) + " extents");
   for (const Late& late : lates_) {
@@ -214,7 +219,7 @@ class InlineQueue final : public frl_queue {
   const frl_host* host_;
   std::atomic<uint64_t> submitted_{0}, reached_{0};
   std::atomic<uint32_t> state_{kRunning};
-  frl_error failed_{};  // written once, before state_ says so
+  frl_error failed_{};                           // written once, before state_ says so
   std::atomic<uint64_t> submits_{0}, steps_{0};  // written by the queue's thread alone
 };
 
@@ -245,7 +250,8 @@ inline int32_t InlineQueue::wait_for_points(const frl_submit& request, frl_error
     if (&other == this) continue;
     const bool failed = other.state_.load(std::memory_order_acquire) == kFailed;
     if (!failed && other.submitted_.load(std::memory_order_acquire) < point.value)
-      return fail(error, FRL_INVALID, kSiteSubmit, "wait: want a value that was submitted", subject);
+      return fail(error, FRL_INVALID, kSiteSubmit, "wait: want a value that was submitted",
+                  subject);
     if (other.wait(point.value, UINT64_MAX, &failed_) == FRL_OK) continue;
     return poison(error);
   }
@@ -256,8 +262,7 @@ inline int32_t InlineQueue::submit(const frl_submit& request, frl_error* error) 
   if (state_.load(std::memory_order_relaxed) == kFailed) return first_cause(error);
   if (request.signal <= submitted_.load(std::memory_order_relaxed))
     return fail(error, FRL_INVALID, kSiteSubmit, "signal: want a number above the last");
-  auto* recording =
-      const_cast<Recording*>(static_cast<const Recording*>(request.recording));
+  auto* recording = const_cast<Recording*>(static_cast<const Recording*>(request.recording));
   if (recording && (recording->head.tag != FRL_TAG_RECORDING || recording->queue() != this))
     return fail(error, FRL_INVALID, kSiteSubmit, "recording: want one of this queue");
   if (recording) {
@@ -299,8 +304,9 @@ inline int32_t InlineQueue::wait(uint64_t value, uint64_t timeout_ns,
       return reached_.load(std::memory_order_acquire) >= value ? FRL_OK : first_cause(error);
     }
     if (reached_.load(std::memory_order_acquire) >= value) return FRL_OK;
-    const bool over = timeout_ns == 0 || static_cast<uint64_t>(
-        std::chrono::nanoseconds(Clock::now() - start).count()) >= timeout_ns;
+    const bool over =
+        timeout_ns == 0 ||
+        static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - start).count()) >= timeout_ns;
     if (over) return fail(error, FRL_TIMED_OUT, kSiteWait, "wait: not reached in time");
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }

@@ -137,8 +137,10 @@ struct InlineApi {
       const auto& handle = *static_cast<const KernelHandle*>(kernel);
       const std::vector<std::byte> payload = handle.kernel->save();
       const SavedHeader header{{'F', 'R', 'L', 'K', 'E', 'R', 'N', '1'},
-                               Device::rows()[0].fingerprint, handle.region_hash,
-                               hash_bytes(payload), payload.size()};
+                               Device::rows()[0].fingerprint,
+                               handle.region_hash,
+                               hash_bytes(payload),
+                               payload.size()};
       *bytes = payload.empty() ? 0 : sizeof header + payload.size();
       if (*bytes == 0 || !target) return;
       if (capacity < *bytes) throw Failure(FRL_NO_MEMORY, "serialise: capacity is too small");
@@ -161,8 +163,9 @@ struct InlineApi {
         if (request.bytes <= host_space()->max_alloc_bytes)
           p = host->alloc(host->self, std::max<uint64_t>(request.bytes, 1), 64);
         if (!p)
-          throw Failure(FRL_NO_MEMORY, "buffer: no room for " + std::to_string(request.bytes) +
-                                           " bytes", static_cast<int32_t>(request.space));
+          throw Failure(FRL_NO_MEMORY,
+                        "buffer: no room for " + std::to_string(request.bytes) + " bytes",
+                        static_cast<int32_t>(request.space));
         buffer->owned = true;
         device.count_bytes(static_cast<int64_t>(request.bytes));
       }
@@ -266,10 +269,10 @@ inline const frl_plugin* negotiate(const frl_plugin* table, const frl_offer* off
 }  // namespace frl
 
 // id and version are string literals; Device derives from frl::InlineDevice.
-#define FRL_PLUGIN(id, version, Device)                                           \
-  FRL_IDENTITY(id, version, FRL_HOST_ISA);                                        \
-  FRL_ENTRY(const frl_offer* offer, frl_error* error) {                           \
-    static const frl_plugin table = frl::InlineApi<Device>::make(id, version);    \
-    return frl::negotiate(&table, offer, error);                                  \
-  }                                                                               \
+#define FRL_PLUGIN(id, version, Device)                                        \
+  FRL_IDENTITY(id, version, FRL_HOST_ISA);                                     \
+  FRL_ENTRY(const frl_offer* offer, frl_error* error) {                        \
+    static const frl_plugin table = frl::InlineApi<Device>::make(id, version); \
+    return frl::negotiate(&table, offer, error);                               \
+  }                                                                            \
   static_assert(FRL_MINOR == 0, "negotiate() answers for minor 0");

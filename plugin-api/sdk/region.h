@@ -187,14 +187,13 @@ class Region {
 
   // Operand i of the op or kind, wherever it comes from.
   Operand operand(size_t i) const {
-    const std::vector<uint32_t> ids = is_lone_node() ? node(body_.first_node).operands : body_.inputs;
+    const std::vector<uint32_t> ids =
+        is_lone_node() ? node(body_.first_node).operands : body_.inputs;
     if (i >= ids.size() || ids[i] == FRL_NO_VALUE) return {};
     return operand_of(value(ids[i]));
   }
   // Any value that a node uses: an argument of the kernel, a literal, or neither (argument -1).
-  Operand operand_of(const Value& v) const {
-    return {v, v.present() ? argument_of(v.id) : -1};
-  }
+  Operand operand_of(const Value& v) const { return {v, v.present() ? argument_of(v.id) : -1}; }
   size_t n_operands() const {
     return is_lone_node() ? node(body_.first_node).operands.size() : body_.inputs.size();
   }

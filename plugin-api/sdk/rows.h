@@ -42,7 +42,8 @@ constexpr uint64_t types(Ids... ids) {
   return (FRL_BIT(ids) | ...);
 }
 constexpr uint64_t kFloats = types(FRL_F64, FRL_F32, FRL_F16, FRL_BF16);
-constexpr uint64_t kInts = types(FRL_I8, FRL_I16, FRL_I32, FRL_I64, FRL_U8, FRL_U16, FRL_U32, FRL_U64);
+constexpr uint64_t kInts =
+    types(FRL_I8, FRL_I16, FRL_I32, FRL_I64, FRL_U8, FRL_U16, FRL_U32, FRL_U64);
 constexpr uint64_t kNumbers = kFloats | kInts;
 constexpr uint64_t kAnyType = kNumbers | FRL_BIT(FRL_BOOL);
 

@@ -13,7 +13,8 @@ struct Activation {
 inline Activation find_activation(const Isa& isa, int64_t op, Work work) {
   if (op == 0) return {};
   const frl::OpRow* row = frl::find_op(static_cast<uint32_t>(op));
-  const TileFn fn = row && row->max_inputs == 1 ? isa.unary(static_cast<uint32_t>(op), work) : nullptr;
+  const TileFn fn =
+      row && row->max_inputs == 1 ? isa.unary(static_cast<uint32_t>(op), work) : nullptr;
   if (!fn) throw frl::Failure(FRL_NO_ATTRIBUTE, "activation: want an op with one operand");
   return {fn, {frl::attribute_fallback(row->id, 0), frl::attribute_fallback(row->id, 1)}};
 }

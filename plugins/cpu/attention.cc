@@ -1,5 +1,5 @@
-// attention: softmax(q k^T scale + mask) v, one block of queries at a time over blocks of keys, with
-// running maxima and sums, so that no more than a block of scores exists.
+// attention: softmax(q k^T scale + mask) v, one block of queries at a time over blocks of keys,
+// with running maxima and sums, so that no more than a block of scores exists.
 #include <algorithm>
 
 #include "plugins/cpu/gemm.h"
@@ -30,16 +30,22 @@ template <class T>
 class Attention final : public frl::Kernel {
  public:
   Attention(const Context& context, const Request& request)
-      : isa_(context.isa), q_(request.operand(0)), k_(request.operand(1)), v_(request.operand(2)),
-        mask_(request.operand(3)), y_(request.result(0)) {
-    const frl::Value q = request.operand(0).value, k = request.operand(1).value, v = request.operand(2).value;
+      : isa_(context.isa),
+        q_(request.operand(0)),
+        k_(request.operand(1)),
+        v_(request.operand(2)),
+        mask_(request.operand(3)),
+        y_(request.result(0)) {
+    const frl::Value q = request.operand(0).value, k = request.operand(1).value,
+                     v = request.operand(2).value;
     const frl::Value y = request.result(0).value, mask = request.operand(3).value;
     s_ = q.extent(-2), t_ = k.extent(-2), d_ = q.extent(-1), e_ = v.extent(-1);
     for (uint32_t i = 0; i + 2 < y.rank; ++i) batch_ *= y.extents[i];
     kind_ = request.attribute_i(FRL_AT_attention_mask);
     const double scale = request.attribute_f(FRL_AT_attention_scale);
     scale_ = static_cast<T>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(d_)));
-    q_at_ = batch_offsets(q, y, batch_), k_at_ = batch_offsets(k, y, batch_), v_at_ = batch_offsets(v, y, batch_);
+    q_at_ = batch_offsets(q, y, batch_), k_at_ = batch_offsets(k, y, batch_),
+    v_at_ = batch_offsets(v, y, batch_);
     if (kind_ != kAdditive && kind_ != kBoolean) return;
     mask_at_ = batch_offsets(mask, y, batch_);
     const frl::Extents strides = dense_strides(mask);
@@ -50,14 +56,17 @@ class Attention final : public frl::Kernel {
   void run(const frl::Call& call) const override {
     if (s_ == 0 || e_ == 0) return;
     const int64_t blocks = (s_ + kQueries - 1) / kQueries, rows = std::min(s_, kQueries);
-    const uint64_t bytes = gemm_bytes(rows) + static_cast<uint64_t>(rows * (kKeys + 2) + 64) * sizeof(T);
+    const uint64_t bytes =
+        gemm_bytes(rows) + static_cast<uint64_t>(rows * (kKeys + 2) + 64) * sizeof(T);
     const double ns = static_cast<double>(rows * t_) * (static_cast<double>(d_ + e_) / 20 + 0.6);
-    frl::for_slices(call.host, batch_ * blocks, ns, bytes, [&](int64_t begin, int64_t end, void* scratch) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i % blocks * kQueries;
-        block(call, static_cast<size_t>(i / blocks), first, std::min(s_, first + kQueries), static_cast<T*>(scratch));
-      }
-    });
+    frl::for_slices(call.host, batch_ * blocks, ns, bytes,
+                    [&](int64_t begin, int64_t end, void* scratch) {
+                      for (int64_t i = begin; i < end; ++i) {
+                        const int64_t first = i % blocks * kQueries;
+                        block(call, static_cast<size_t>(i / blocks), first,
+                              std::min(s_, first + kQueries), static_cast<T*>(scratch));
+                      }
+                    });
   }
 
  private:
@@ -105,7 +114,8 @@ class Attention final : public frl::Kernel {
     }
   }
 
-  void score(const frl::Call& call, size_t b, int64_t q0, int64_t q1, int64_t k0, int64_t k1, T* scores, T* scratch) const {
+  void score(const frl::Call& call, size_t b, int64_t q0, int64_t q1, int64_t k0, int64_t k1,
+             T* scores, T* scratch) const {
     const T* q = q_.in<T>(call) + q_at_[b] + q0 * d_;
     const T* k = k_.in<T>(call) + k_at_[b] + k0 * d_;
     if (is_short(q1 - q0)) {
@@ -119,7 +129,8 @@ class Attention final : public frl::Kernel {
     g.a = a.side(), g.b = c.side(), g.c = scores;
     run_alone(g, scratch);
   }
-  void mix(const frl::Call& call, size_t b, int64_t rows, int64_t k0, int64_t k1, const T* weights, T* y, T* scratch) const {
+  void mix(const frl::Call& call, size_t b, int64_t rows, int64_t k0, int64_t k1, const T* weights,
+           T* y, T* scratch) const {
     const T* v = v_.in<T>(call) + v_at_[b] + k0 * e_;
     if (is_short(rows)) {
       for (int64_t i = 0; i < rows; ++i)
@@ -145,7 +156,8 @@ class Attention final : public frl::Kernel {
       const T* mask = mask_.in<T>(call) + mask_at_[b] + i * mask_row_ + k0 * mask_column_;
       for (int64_t j = 0; j < n; ++j) row[j] += mask[j * mask_column_];
     } else if (kind_ == kBoolean) {
-      const uint8_t* mask = mask_.in<uint8_t>(call) + mask_at_[b] + i * mask_row_ + k0 * mask_column_;
+      const uint8_t* mask =
+          mask_.in<uint8_t>(call) + mask_at_[b] + i * mask_row_ + k0 * mask_column_;
       for (int64_t j = 0; j < n; ++j) row[j] = mask[j * mask_column_] ? row[j] : kNever;
     }
   }

@@ -6,7 +6,8 @@ namespace cpu {
 namespace {
 
 constexpr uint8_t kRanks = FRL_MAX_RANK;
-constexpr uint64_t kPlainFloats = frl::types(FRL_F32, FRL_F64), kNarrow = frl::types(FRL_F16, FRL_BF16);
+constexpr uint64_t kPlainFloats = frl::types(FRL_F32, FRL_F64),
+                   kNarrow = frl::types(FRL_F16, FRL_BF16);
 constexpr uint64_t kIndex = frl::types(FRL_I32, FRL_I64), kI64 = frl::types(FRL_I64);
 constexpr uint64_t kSomeScratch = uint64_t{1} << 40;  // depends on the shapes
 
@@ -17,7 +18,9 @@ constexpr frl_operand in(uint64_t types, uint8_t min_rank, uint8_t max_rank, uin
 constexpr frl_operand out(uint64_t types, uint8_t min_rank, uint8_t max_rank, uint8_t group = 1) {
   return frl::result(in(types, min_rank, max_rank, group));
 }
-constexpr frl_operand strided(frl_operand o) { return frl::laid_out(o, FRL_LAYOUT_ORDERED | FRL_LAYOUT_STRIDED); }
+constexpr frl_operand strided(frl_operand o) {
+  return frl::laid_out(o, FRL_LAYOUT_ORDERED | FRL_LAYOUT_STRIDED);
+}
 constexpr frl_operand any(uint8_t min_rank = 0) { return in(frl::kAnyType, min_rank, kRanks); }
 constexpr frl_operand any_out(uint8_t min_rank = 0) { return out(frl::kAnyType, min_rank, kRanks); }
 constexpr frl_operand indices(uint8_t min_rank) { return in(kIndex, min_rank, kRanks, 2); }
@@ -32,12 +35,14 @@ constexpr frl_operand kMatrixMove[] = {any(2), any_out(2)};
 constexpr frl_operand kGather[] = {any(1), indices(0), any_out()};
 constexpr frl_operand kGatherPlaces[] = {any(1), indices(1), any_out()};
 constexpr frl_operand kScatter[] = {any(1), indices(1), any(), any_out(1)};
-constexpr frl_operand kScatterNumbers[] = {in(frl::kNumbers, 1, kRanks), indices(1), in(frl::kNumbers, 0, kRanks),
+constexpr frl_operand kScatterNumbers[] = {in(frl::kNumbers, 1, kRanks), indices(1),
+                                           in(frl::kNumbers, 0, kRanks),
                                            out(frl::kNumbers, 1, kRanks)};
 constexpr frl_operand kReduce[] = {any(), any_out()};
 constexpr frl_operand kArg[] = {in(frl::kNumbers, 1, kRanks), out(kI64, 0, kRanks, 2)};
 constexpr frl_operand kCumulative[] = {in(frl::kNumbers, 1, kRanks), out(frl::kNumbers, 1, kRanks)};
-constexpr frl_operand kTopk[] = {in(frl::kNumbers, 1, kRanks), out(frl::kNumbers, 1, kRanks), out(kI64, 1, kRanks, 2)};
+constexpr frl_operand kTopk[] = {in(frl::kNumbers, 1, kRanks), out(frl::kNumbers, 1, kRanks),
+                                 out(kI64, 1, kRanks, 2)};
 constexpr frl_operand kNonzero[] = {in(frl::kAnyType, 0, kRanks, 0), out(kI64, 2, 2, 0)};
 constexpr frl_operand kUnique[] = {any(), any_out(1), frl::repeat(out(kI64, 1, 1, 2))};
 constexpr frl_operand kFloatRows[] = {in(frl::kFloats, 1, kRanks), out(frl::kFloats, 1, kRanks)};
@@ -45,21 +50,28 @@ constexpr frl_operand kMatrices[] = {in(frl::kFloats, 2, kRanks), out(frl::kFloa
 constexpr frl_operand kSpectra[] = {in(frl::kFloats, 2, kRanks), out(frl::kFloats, 2, kRanks)};
 
 constexpr uint64_t kExact = kPlainFloats | frl::kInts;
-constexpr frl_operand kMatmul[] = {strided(in(kExact, 2, kRanks)), strided(in(kExact, 2, kRanks)), out(kExact, 2, kRanks)};
+constexpr frl_operand kMatmul[] = {strided(in(kExact, 2, kRanks)), strided(in(kExact, 2, kRanks)),
+                                   out(kExact, 2, kRanks)};
 // 16-bit floats are converted as one run of memory: any axis order, no gaps.
 constexpr frl_operand ordered(frl_operand o) { return frl::laid_out(o, FRL_LAYOUT_ORDERED); }
-constexpr frl_operand kMatmulNarrow[] = {ordered(in(kNarrow, 2, kRanks)), ordered(in(kNarrow, 2, kRanks)), out(kNarrow, 2, kRanks)};
-constexpr frl_operand kFused[] = {strided(in(kPlainFloats, 2, kRanks)), strided(in(kPlainFloats, 2, kRanks)),
-                                  frl::optional(in(kPlainFloats, 1, 1)), out(kPlainFloats, 2, kRanks)};
-constexpr frl_operand kFusedNarrow[] = {ordered(in(kNarrow, 2, kRanks)), ordered(in(kNarrow, 2, kRanks)),
+constexpr frl_operand kMatmulNarrow[] = {ordered(in(kNarrow, 2, kRanks)),
+                                         ordered(in(kNarrow, 2, kRanks)), out(kNarrow, 2, kRanks)};
+constexpr frl_operand kFused[] = {
+    strided(in(kPlainFloats, 2, kRanks)), strided(in(kPlainFloats, 2, kRanks)),
+    frl::optional(in(kPlainFloats, 1, 1)), out(kPlainFloats, 2, kRanks)};
+constexpr frl_operand kFusedNarrow[] = {ordered(in(kNarrow, 2, kRanks)),
+                                        ordered(in(kNarrow, 2, kRanks)),
                                         frl::optional(in(kNarrow, 1, 1)), out(kNarrow, 2, kRanks)};
-constexpr frl_operand kConv[] = {in(frl::kNumbers, 3, 5), in(frl::kNumbers, 3, 5), frl::optional(in(frl::kNumbers, 1, 1)),
-                                 out(frl::kNumbers, 3, 5)};
-constexpr frl_operand kConvFused[] = {in(frl::kFloats, 3, 5), in(frl::kFloats, 3, 5), frl::optional(in(frl::kFloats, 1, 1)),
-                                      frl::optional(in(frl::kFloats, 3, 5)), out(frl::kFloats, 3, 5)};
+constexpr frl_operand kConv[] = {in(frl::kNumbers, 3, 5), in(frl::kNumbers, 3, 5),
+                                 frl::optional(in(frl::kNumbers, 1, 1)), out(frl::kNumbers, 3, 5)};
+constexpr frl_operand kConvFused[] = {
+    in(frl::kFloats, 3, 5), in(frl::kFloats, 3, 5), frl::optional(in(frl::kFloats, 1, 1)),
+    frl::optional(in(frl::kFloats, 3, 5)), out(frl::kFloats, 3, 5)};
 constexpr frl_operand kConvTranspose[] = {in(frl::kFloats, 3, 5), in(frl::kFloats, 3, 5),
-                                          frl::optional(in(frl::kFloats, 1, 1)), out(frl::kFloats, 3, 5)};
-constexpr frl_operand kMaxPool[] = {in(frl::kNumbers, 3, 5), out(frl::kNumbers, 3, 5), out(kI64, 3, 5, 2)};
+                                          frl::optional(in(frl::kFloats, 1, 1)),
+                                          out(frl::kFloats, 3, 5)};
+constexpr frl_operand kMaxPool[] = {in(frl::kNumbers, 3, 5), out(frl::kNumbers, 3, 5),
+                                    out(kI64, 3, 5, 2)};
 constexpr frl_operand kAvgPool[] = {in(frl::kFloats, 3, 5), out(frl::kFloats, 3, 5)};
 
 constexpr frl_operand scales(uint64_t types, bool last) {
@@ -67,35 +79,61 @@ constexpr frl_operand scales(uint64_t types, bool last) {
   return last ? frl::optional(o) : o;
 }
 constexpr uint64_t kF64 = frl::types(FRL_F64);
-constexpr frl_operand kResize[] = {in(frl::kFloats, 1, kRanks), scales(kF64, false), scales(kF64, true), out(frl::kFloats, 1, kRanks)};
+constexpr frl_operand kResize[] = {in(frl::kFloats, 1, kRanks), scales(kF64, false),
+                                   scales(kF64, true), out(frl::kFloats, 1, kRanks)};
 constexpr frl_operand kResizeAny[] = {any(1), scales(kF64, false), scales(kF64, true), any_out(1)};
-constexpr frl_operand kGridSample[] = {in(frl::kFloats, 4, 4), in(frl::kFloats, 4, 4), out(frl::kFloats, 4, 4)};
-constexpr frl_operand kRoiAlign[] = {in(frl::kFloats, 4, 4), in(frl::kFloats, 2, 2), in(kI64, 1, 1, 2), out(frl::kFloats, 4, 4)};
+constexpr frl_operand kGridSample[] = {in(frl::kFloats, 4, 4), in(frl::kFloats, 4, 4),
+                                       out(frl::kFloats, 4, 4)};
+constexpr frl_operand kRoiAlign[] = {in(frl::kFloats, 4, 4), in(frl::kFloats, 2, 2),
+                                     in(kI64, 1, 1, 2), out(frl::kFloats, 4, 4)};
 constexpr frl_operand kNms[] = {in(frl::kFloats, 3, 3), in(frl::kFloats, 3, 3), out(kI64, 2, 2, 2)};
 
 constexpr frl_operand rnn_in(uint8_t rank) { return in(frl::kFloats, rank, rank); }
 constexpr frl_operand rnn_maybe(uint8_t rank) { return frl::optional(rnn_in(rank)); }
 constexpr frl_operand kLengths = frl::optional(in(frl::types(FRL_I32), 1, 1, 2));
-constexpr frl_operand kLstm[] = {rnn_in(3), rnn_in(3), rnn_in(3), rnn_maybe(2), kLengths, rnn_maybe(3), rnn_maybe(3), rnn_maybe(2),
-                                 out(frl::kFloats, 4, 4), out(frl::kFloats, 3, 3), out(frl::kFloats, 3, 3)};
-constexpr frl_operand kGru[] = {rnn_in(3), rnn_in(3), rnn_in(3), rnn_maybe(2), kLengths, rnn_maybe(3),
-                                out(frl::kFloats, 4, 4), out(frl::kFloats, 3, 3)};
+constexpr frl_operand kLstm[] = {rnn_in(3),
+                                 rnn_in(3),
+                                 rnn_in(3),
+                                 rnn_maybe(2),
+                                 kLengths,
+                                 rnn_maybe(3),
+                                 rnn_maybe(3),
+                                 rnn_maybe(2),
+                                 out(frl::kFloats, 4, 4),
+                                 out(frl::kFloats, 3, 3),
+                                 out(frl::kFloats, 3, 3)};
+constexpr frl_operand kGru[] = {rnn_in(3),
+                                rnn_in(3),
+                                rnn_in(3),
+                                rnn_maybe(2),
+                                kLengths,
+                                rnn_maybe(3),
+                                out(frl::kFloats, 4, 4),
+                                out(frl::kFloats, 3, 3)};
 
 // Scale and shift of the operand's type; with 16-bit operands also of f32.
-constexpr frl_operand kLayerNorm[] = {in(frl::kFloats, 1, kRanks), frl::optional(in(frl::kFloats, 1, kRanks)),
-                                      frl::optional(in(frl::kFloats, 1, kRanks)), out(frl::kFloats, 1, kRanks)};
+constexpr frl_operand kLayerNorm[] = {
+    in(frl::kFloats, 1, kRanks), frl::optional(in(frl::kFloats, 1, kRanks)),
+    frl::optional(in(frl::kFloats, 1, kRanks)), out(frl::kFloats, 1, kRanks)};
 constexpr frl_operand kWideFactor = frl::optional(in(kNarrow | frl::types(FRL_F32), 1, kRanks, 0));
-constexpr frl_operand kLayerNormMixed[] = {in(kNarrow, 1, kRanks), kWideFactor, kWideFactor, out(kNarrow, 1, kRanks)};
-constexpr frl_operand kRmsNorm[] = {in(frl::kFloats, 1, kRanks), frl::optional(in(frl::kFloats, 1, kRanks)), out(frl::kFloats, 1, kRanks)};
-constexpr frl_operand kRmsNormMixed[] = {in(kNarrow, 1, kRanks), kWideFactor, out(kNarrow, 1, kRanks)};
+constexpr frl_operand kLayerNormMixed[] = {in(kNarrow, 1, kRanks), kWideFactor, kWideFactor,
+                                           out(kNarrow, 1, kRanks)};
+constexpr frl_operand kRmsNorm[] = {in(frl::kFloats, 1, kRanks),
+                                    frl::optional(in(frl::kFloats, 1, kRanks)),
+                                    out(frl::kFloats, 1, kRanks)};
+constexpr frl_operand kRmsNormMixed[] = {in(kNarrow, 1, kRanks), kWideFactor,
+                                         out(kNarrow, 1, kRanks)};
 
 constexpr frl_operand kHeads = in(frl::kFloats, 2, kRanks);
 constexpr frl_operand kAttention[] = {kHeads, kHeads, kHeads, out(frl::kFloats, 2, kRanks)};
-constexpr frl_operand kAttentionAdd[] = {kHeads, kHeads, kHeads, in(frl::kFloats, 0, kRanks), out(frl::kFloats, 2, kRanks)};
+constexpr frl_operand kAttentionAdd[] = {kHeads, kHeads, kHeads, in(frl::kFloats, 0, kRanks),
+                                         out(frl::kFloats, 2, kRanks)};
 constexpr frl_operand kNarrowHeads = in(kNarrow, 2, kRanks);
-constexpr frl_operand kAttentionAddMixed[] = {kNarrowHeads, kNarrowHeads, kNarrowHeads, in(kNarrow | frl::types(FRL_F32), 0, kRanks, 0),
+constexpr frl_operand kAttentionAddMixed[] = {kNarrowHeads, kNarrowHeads, kNarrowHeads,
+                                              in(kNarrow | frl::types(FRL_F32), 0, kRanks, 0),
                                               out(kNarrow, 2, kRanks)};
-constexpr frl_operand kAttentionSelect[] = {kHeads, kHeads, kHeads, in(frl::types(FRL_BOOL), 0, kRanks, 2), out(frl::kFloats, 2, kRanks)};
+constexpr frl_operand kAttentionSelect[] = {
+    kHeads, kHeads, kHeads, in(frl::types(FRL_BOOL), 0, kRanks, 2), out(frl::kFloats, 2, kRanks)};
 
 // ---- attributes ----
 constexpr int64_t kReplace[] = {0};
@@ -113,7 +151,9 @@ constexpr auto kActivations = [] {
   return ids;
 }();
 template <size_t N>
-constexpr frl_choice choice(uint32_t slot, const int64_t (&allowed)[N]) { return {slot, N, allowed}; }
+constexpr frl_choice choice(uint32_t slot, const int64_t (&allowed)[N]) {
+  return {slot, N, allowed};
+}
 constexpr frl_choice kScatterElementsReplace[] = {choice(FRL_AT_scatter_elements_by, kReplace)};
 constexpr frl_choice kScatterElementsBy[] = {choice(FRL_AT_scatter_elements_by, kCombining)};
 constexpr frl_choice kScatterNdReplace[] = {choice(FRL_AT_scatter_nd_by, kReplace)};
@@ -126,8 +166,10 @@ constexpr frl_choice kNearest[] = {choice(FRL_AT_resize_mode, kReplace)};
 constexpr frl_choice kFree[] = {choice(FRL_AT_attention_mask, kMaskFree)};
 constexpr frl_choice kAdds[] = {choice(FRL_AT_attention_mask, kMaskAdds)};
 constexpr frl_choice kSelects[] = {choice(FRL_AT_attention_mask, kMaskSelects)};
-constexpr frl_choice kMatmulAct[] = {{FRL_AT_matmul_bias_act_activation, kActivations.size(), kActivations.data()}};
-constexpr frl_choice kConvAct[] = {{FRL_AT_conv_bias_act_activation, kActivations.size(), kActivations.data()}};
+constexpr frl_choice kMatmulAct[] = {
+    {FRL_AT_matmul_bias_act_activation, kActivations.size(), kActivations.data()}};
+constexpr frl_choice kConvAct[] = {
+    {FRL_AT_conv_bias_act_activation, kActivations.size(), kActivations.data()}};
 
 // ---- rows ----
 constexpr uint32_t kMembers[] = {
@@ -149,17 +191,20 @@ constexpr frl_claim exact(uint32_t op, frl_rows operands, frl_rows choices = {})
   c.choices = choices;
   return c;
 }
-constexpr frl_claim places(uint32_t op, frl_rows operands, frl_rows choices, uint32_t error, uint32_t error_milli, uint32_t fp = 0) {
+constexpr frl_claim places(uint32_t op, frl_rows operands, frl_rows choices, uint32_t error,
+                           uint32_t error_milli, uint32_t fp = 0) {
   frl_claim c = frl::claim(op, operands, error, error_milli);
   c.choices = choices, c.fp = fp, c.scratch_bytes = kSomeScratch;
   return c;
 }
 // Units in the last place of each element.
-constexpr frl_claim within_ulps(uint32_t op, frl_rows operands, uint32_t ulps, frl_rows choices = {}) {
+constexpr frl_claim within_ulps(uint32_t op, frl_rows operands, uint32_t ulps,
+                                frl_rows choices = {}) {
   return places(op, operands, choices, FRL_ERROR_ULP, ulps * 1000);
 }
 // eps times the condition of the sum.
-constexpr frl_claim sums(uint32_t op, frl_rows operands, uint32_t eps, frl_rows choices = {}, uint32_t fp = 0) {
+constexpr frl_claim sums(uint32_t op, frl_rows operands, uint32_t eps, frl_rows choices = {},
+                         uint32_t fp = 0) {
   return places(op, operands, choices, FRL_ERROR_CONDITION, eps * 1000, fp | FRL_FP_CONTRACTS);
 }
 using frl::rows;

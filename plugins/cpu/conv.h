@@ -18,7 +18,7 @@ struct ConvShape {
 struct ConvParts {
   ConvShape shape;
   Place x, w, bias, residual, y;
-  uint32_t w_input;    // number of the input, for packs
+  uint32_t w_input;  // number of the input, for packs
   bool w_is_parameter;
   Activation activation;
   bool clamps = false;

@@ -1,5 +1,5 @@
-// conv_transpose: per image and group one product w^T x, whose columns are then added to where their
-// taps lie in the result.
+// conv_transpose: per image and group one product w^T x, whose columns are then added to where
+// their taps lie in the result.
 #include <algorithm>
 
 #include "plugins/cpu/conv.h"
@@ -12,10 +12,17 @@ namespace {
 template <class T>
 class ConvTranspose final : public frl::Kernel {
  public:
-  ConvTranspose(const Context& context, const ConvShape& shape, Place x, Place w, Place bias, Place y, int scratch_place)
-      : isa_(context.isa), s_(shape), x_(std::move(x)), w_(std::move(w)), bias_(std::move(bias)), y_(std::move(y)),
+  ConvTranspose(const Context& context, const ConvShape& shape, Place x, Place w, Place bias,
+                Place y, int scratch_place)
+      : isa_(context.isa),
+        s_(shape),
+        x_(std::move(x)),
+        w_(std::move(w)),
+        bias_(std::move(bias)),
+        y_(std::move(y)),
         scratch_(scratch_place) {
-    scratch_bytes = static_cast<uint64_t>(std::max<int64_t>(rows() * s_.window.out(), 1)) * sizeof(T);
+    scratch_bytes =
+        static_cast<uint64_t>(std::max<int64_t>(rows() * s_.window.out(), 1)) * sizeof(T);
   }
 
   void run(const frl::Call& call) const override {
@@ -24,16 +31,28 @@ class ConvTranspose final : public frl::Kernel {
     for (int64_t i = 0; i < s_.n * s_.groups; ++i) {
       const int64_t image = i / s_.groups, group = i % s_.groups;
       const StridedSide<T> a{isa_, w_.in<T>(call) + group * cg * rows(), rows(), 1};
-      const StridedSide<T> b{isa_, x_.in<T>(call) + (image * s_.c + group * cg) * positions, positions, 1};
-      run_gemm(call.host, Gemm<T>{isa_, rows(), positions, cg, a.side(), b.side(), panel_width<T>(*isa_, positions), columns, positions, {}});
+      const StridedSide<T> b{isa_, x_.in<T>(call) + (image * s_.c + group * cg) * positions,
+                             positions, 1};
+      run_gemm(call.host, Gemm<T>{isa_,
+                                  rows(),
+                                  positions,
+                                  cg,
+                                  a.side(),
+                                  b.side(),
+                                  panel_width<T>(*isa_, positions),
+                                  columns,
+                                  positions,
+                                  {}});
       const int64_t mg = s_.group_results();
-      frl::for_slices(call.host, mg, static_cast<double>(s_.window.taps() * positions), 0,
-                      [&](int64_t begin, int64_t end, void*) {
-        for (int64_t m = begin; m < end; ++m) {
-          const T start = bias_.present() ? bias_.in<T>(call)[group * mg + m] : T{0};
-          add_taps(y_.out<T>(call) + (image * s_.m + group * mg + m) * s_.window.in(), columns + m * s_.window.taps() * positions, start);
-        }
-      });
+      frl::for_slices(
+          call.host, mg, static_cast<double>(s_.window.taps() * positions), 0,
+          [&](int64_t begin, int64_t end, void*) {
+            for (int64_t m = begin; m < end; ++m) {
+              const T start = bias_.present() ? bias_.in<T>(call)[group * mg + m] : T{0};
+              add_taps(y_.out<T>(call) + (image * s_.m + group * mg + m) * s_.window.in(),
+                       columns + m * s_.window.taps() * positions, start);
+            }
+          });
     }
   }
 
@@ -70,9 +89,11 @@ KernelPtr make_conv_transpose(const Context& context, const Request& request) {
   const frl::Operand x = request.operand(0), w = request.operand(1), y = request.result(0);
   const int64_t groups = request.attribute_i(FRL_AT_conv_transpose_groups);
   const ConvShape s{x.value.extents[0], x.value.extents[1], w.value.extents[1] * groups, groups,
-                    read_window(request, y.value, x.value, w.value.shape().subspan(2), FRL_AT_conv_transpose_strides)};
+                    read_window(request, y.value, x.value, w.value.shape().subspan(2),
+                                FRL_AT_conv_transpose_strides)};
   return with_float(y.value.type, [&]<class T>(T) -> KernelPtr {
-    return std::make_unique<ConvTranspose<T>>(context, s, Place(x), Place(w), Place(request.operand(2)), Place(y), y.argument + 1);
+    return std::make_unique<ConvTranspose<T>>(context, s, Place(x), Place(w),
+                                              Place(request.operand(2)), Place(y), y.argument + 1);
   });
 }
 

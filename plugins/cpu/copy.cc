@@ -37,11 +37,13 @@ void copy_block(T* target, const T* source, int64_t rows, int64_t source_row, in
                 int64_t n, int64_t source_step, int64_t target_step) {
   if (target_step == 1 && source_step == 1) {
     for (int64_t r = 0; r < rows; ++r)
-      std::memcpy(target + r * target_row, source + r * source_row, static_cast<size_t>(n) * sizeof(T));
+      std::memcpy(target + r * target_row, source + r * source_row,
+                  static_cast<size_t>(n) * sizeof(T));
     return;
   }
   if (target_step == 1 && source_step == 0) {
-    for (int64_t r = 0; r < rows; ++r) std::fill_n(target + r * target_row, n, source[r * source_row]);
+    for (int64_t r = 0; r < rows; ++r)
+      std::fill_n(target + r * target_row, n, source[r * source_row]);
     return;
   }
   constexpr int64_t kSide = 32;
@@ -79,10 +81,18 @@ void CopyPlan::copy_rows(std::byte* target, const std::byte* source, int64_t beg
                  row.source, row.target, inner.extent, inner.source, inner.target);
     };
     switch (width_) {
-      case 1: block(uint8_t{}); break;
-      case 2: block(uint16_t{}); break;
-      case 4: block(uint32_t{}); break;
-      default: block(uint64_t{}); break;
+      case 1:
+        block(uint8_t{});
+        break;
+      case 2:
+        block(uint16_t{});
+        break;
+      case 4:
+        block(uint32_t{});
+        break;
+      default:
+        block(uint64_t{});
+        break;
     }
     at += n;
   }
@@ -99,14 +109,16 @@ void CopyPlan::run(const frl_host* host, std::byte* target, const std::byte* sou
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     frl::for_slices(host, pieces, touch_ns(static_cast<double>(kPiece * width_)), 0,
                     [&](int64_t begin, int64_t end, void*) {
-      const int64_t a = begin * kPiece, b = std::min(n, end * kPiece);
-      std::memcpy(target + (target_offset + a) * width_, source + (source_offset + a) * width_,
-                  static_cast<size_t>((b - a) * width_));
-    });
+                      const int64_t a = begin * kPiece, b = std::min(n, end * kPiece);
+                      std::memcpy(target + (target_offset + a) * width_,
+                                  source + (source_offset + a) * width_,
+                                  static_cast<size_t>((b - a) * width_));
+                    });
     return;
   }
-  frl::for_slices(host, n / inner, touch_ns(bytes * (runs ? 1 : 4)) + 2, 0,
-                  [&](int64_t begin, int64_t end, void*) { copy_rows(target, source, begin, end); });
+  frl::for_slices(
+      host, n / inner, touch_ns(bytes * (runs ? 1 : 4)) + 2, 0,
+      [&](int64_t begin, int64_t end, void*) { copy_rows(target, source, begin, end); });
 }
 
 }  // namespace cpu

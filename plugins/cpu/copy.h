@@ -1,4 +1,5 @@
-// Strided copies of whole tensors: what reshape, transpose, broadcast, slice, concat and pad come to.
+// Strided copies of whole tensors: what reshape, transpose, broadcast, slice, concat and pad come
+// to.
 #pragma once
 
 #include "plugins/cpu/kernels.h"

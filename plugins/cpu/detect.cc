@@ -14,7 +14,8 @@ template <class T>
 Box box_at(const T* p, bool centre) {
   const auto at = [&](int i) { return static_cast<double>(p[i]); };
   if (centre) return {at(1) - at(3) / 2, at(0) - at(2) / 2, at(1) + at(3) / 2, at(0) + at(2) / 2};
-  return {std::min(at(0), at(2)), std::min(at(1), at(3)), std::max(at(0), at(2)), std::max(at(1), at(3))};
+  return {std::min(at(0), at(2)), std::min(at(1), at(3)), std::max(at(0), at(2)),
+          std::max(at(1), at(3))};
 }
 // Intersection over union above the threshold.
 bool overlaps(const Box& a, const Box& b, double threshold) {
@@ -33,7 +34,8 @@ struct Rule {
 
 // The boxes of one image and class that stay, best first.
 template <class T>
-void select(const T* boxes, const T* scores, int64_t n, const Rule& rule, std::vector<int64_t>& kept) {
+void select(const T* boxes, const T* scores, int64_t n, const Rule& rule,
+            std::vector<int64_t>& kept) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < n; ++i)
     if (static_cast<double>(scores[i]) > rule.least) order.push_back(i);
@@ -43,7 +45,8 @@ void select(const T* boxes, const T* scores, int64_t n, const Rule& rule, std::v
   for (int64_t i : order) {
     if (static_cast<int64_t>(kept.size()) >= rule.most) return;
     const Box box = box_at(boxes + i * 4, rule.centre);
-    if (std::ranges::any_of(chosen, [&](const Box& c) { return overlaps(c, box, rule.iou); })) continue;
+    if (std::ranges::any_of(chosen, [&](const Box& c) { return overlaps(c, box, rule.iou); }))
+      continue;
     chosen.push_back(box), kept.push_back(i);
   }
 }
@@ -58,7 +61,8 @@ KernelPtr make_non_max_suppression(const Context&, const Request& request) {
                   request.attribute_i(FRL_AT_non_max_suppression_centre) != 0};
   const int extents = request.extents_argument();
   return with_float(scores.value.type, [&]<class T>(T) {
-    return make_kernel([=, v = scores.value, b = Place(boxes), s = Place(scores), to = Place(y)](const frl::Call& call) {
+    return make_kernel([=, v = scores.value, b = Place(boxes), s = Place(scores),
+                        to = Place(y)](const frl::Call& call) {
       const int64_t classes = v.extents[1], n = v.extents[2];
       int64_t* out = to.out<int64_t>(call);
       int64_t found = 0;

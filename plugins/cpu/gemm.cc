@@ -15,7 +15,8 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 }  // namespace
 
 template <class T>
-void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0, int64_t n1) {
+void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0,
+                    int64_t n1) {
   if (!e.row_bias && !e.column_bias && !e.residual && !e.activation && !e.clamps) return;
   const int64_t n = n1 - n0;
   for (int64_t i = m0; i < m1; ++i) {
@@ -40,16 +41,23 @@ void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t
 template <class T>
 GemmPlan<T>::GemmPlan(const Gemm<T>& g, int64_t workers) {
   const int64_t rows = g.isa->template gemm<T>().rows;
-  const double flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+  const double flops =
+      2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
   // A side that is not packed yet is packed by each task that uses it: cut along the larger one.
-  const int64_t wanted = std::max<int64_t>(1, std::min<int64_t>(workers, static_cast<int64_t>(flops / kFlopsANs / 16000)));
-  const double a_cost = g.a.packed ? 0 : static_cast<double>(g.m), b_cost = g.b.packed ? 0 : static_cast<double>(g.n);
-  const bool by_columns = g.n >= 2 * g.width * wanted && (b_cost >= a_cost || g.m < 2 * rows * wanted);
+  const int64_t wanted = std::max<int64_t>(
+      1, std::min<int64_t>(workers, static_cast<int64_t>(flops / kFlopsANs / 16000)));
+  const double a_cost = g.a.packed ? 0 : static_cast<double>(g.m),
+               b_cost = g.b.packed ? 0 : static_cast<double>(g.n);
+  const bool by_columns =
+      g.n >= 2 * g.width * wanted && (b_cost >= a_cost || g.m < 2 * rows * wanted);
   // Several tasks a worker, so that a slow core does not hold up the rest.
   const int64_t tasks = wanted == 1 ? 1 : 2 * wanted;
-  task_columns_ = by_columns ? std::max(round_up((g.n + tasks - 1) / tasks, g.width), 2 * g.width) : std::max<int64_t>(g.n, 1);
-  task_rows_ = by_columns ? std::max<int64_t>(g.m, 1) : std::max(round_up((g.m + tasks - 1) / tasks, rows), 2 * rows);
-  row_tasks_ = (g.m + task_rows_ - 1) / task_rows_, column_tasks_ = (g.n + task_columns_ - 1) / task_columns_;
+  task_columns_ = by_columns ? std::max(round_up((g.n + tasks - 1) / tasks, g.width), 2 * g.width)
+                             : std::max<int64_t>(g.n, 1);
+  task_rows_ = by_columns ? std::max<int64_t>(g.m, 1)
+                          : std::max(round_up((g.m + tasks - 1) / tasks, rows), 2 * rows);
+  row_tasks_ = (g.m + task_rows_ - 1) / task_rows_,
+  column_tasks_ = (g.n + task_columns_ - 1) / task_columns_;
   const int64_t depth = std::min(g.k, kDepth);
   a_elements_ = g.a.packed ? 0 : round_up(std::min(task_rows_, kRowBlock), rows) * depth;
   b_elements_ = g.b.packed ? 0 : round_up(std::min(task_columns_, kColumnBlock), g.width) * depth;
@@ -82,7 +90,8 @@ struct PanelWalk {
   int64_t depth;
   bool accumulate;
 
-  void run(const T* a, int64_t a_stride, const T* b, int64_t m0, int64_t m1, int64_t j, int64_t n) const {
+  void run(const T* a, int64_t a_stride, const T* b, int64_t m0, int64_t m1, int64_t j,
+           int64_t n) const {
     const bool wide = g.width > loops.lanes;
     for (int64_t i = m0; i < m1; i += loops.rows, a += a_stride) {
       const int64_t rows = std::min(loops.rows, m1 - i);
@@ -93,7 +102,8 @@ struct PanelWalk {
         continue;
       }
       alignas(64) T edge[16 * 32];
-      for (int64_t r = 0; accumulate && r < rows; ++r) std::copy_n(c + r * g.ldc, n, edge + r * g.width);
+      for (int64_t r = 0; accumulate && r < rows; ++r)
+        std::copy_n(c + r * g.ldc, n, edge + r * g.width);
       tile(a, b, edge, g.width, depth, accumulate);
       for (int64_t r = 0; r < rows; ++r) std::copy_n(edge + r * g.width, n, c + r * g.ldc);
     }
@@ -103,8 +113,8 @@ struct PanelWalk {
 }  // namespace
 
 template <class T>
-void GemmPlan<T>::block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1, T* a_scratch,
-                        T* b_scratch) const {
+void GemmPlan<T>::block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1,
+                        T* a_scratch, T* b_scratch) const {
   const GemmLoops<T>& loops = g.isa->template gemm<T>();
   if (g.k == 0 && !g.accumulate)
     for (int64_t i = m0; i < m1; ++i) std::fill(g.c + i * g.ldc + n0, g.c + i * g.ldc + n1, T{0});
@@ -118,7 +128,8 @@ void GemmPlan<T>::block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, in
       const int64_t a_stride = (g.a.packed ? g.k : depth) * loops.rows;
       const PanelWalk<T> walk{loops, g, depth, k0 > 0 || g.accumulate};
       for (int64_t j = n0; j < n1; j += g.width) {
-        const T* b = g.b.packed ? g.b.packed + j * g.k + k0 * g.width : b_scratch + (j - n0) * depth;
+        const T* b =
+            g.b.packed ? g.b.packed + j * g.k + k0 * g.width : b_scratch + (j - n0) * depth;
         walk.run(a, a_stride, b, i, end, j, std::min(g.width, n1 - j));
       }
       if (k0 + depth == g.k) apply_epilogue(g.epilogue, g.c, g.ldc, i, end, n0, n1);
@@ -133,15 +144,17 @@ void run_gemm(const frl_host* host, const Gemm<T>& g) {
   const GemmPlan<T> plan(g, host->max_workers);
   frl::for_slices(host, plan.n_tasks(), plan.task_ns(), plan.scratch_bytes(),
                   [&](int64_t begin, int64_t end, void* scratch) {
-    for (int64_t task = begin; task < end; ++task) plan.run_task(g, task, scratch);
-  });
+                    for (int64_t task = begin; task < end; ++task) plan.run_task(g, task, scratch);
+                  });
 }
 
 template class GemmPlan<float>;
 template class GemmPlan<double>;
 template void run_gemm(const frl_host*, const Gemm<float>&);
 template void run_gemm(const frl_host*, const Gemm<double>&);
-template void apply_epilogue(const Epilogue<float>&, float*, int64_t, int64_t, int64_t, int64_t, int64_t);
-template void apply_epilogue(const Epilogue<double>&, double*, int64_t, int64_t, int64_t, int64_t, int64_t);
+template void apply_epilogue(const Epilogue<float>&, float*, int64_t, int64_t, int64_t, int64_t,
+                             int64_t);
+template void apply_epilogue(const Epilogue<double>&, double*, int64_t, int64_t, int64_t, int64_t,
+                             int64_t);
 
 }  // namespace cpu

@@ -44,8 +44,8 @@ struct StridedSide {
                    int64_t width) {
     const auto& s = *static_cast<const StridedSide*>(source);
     for (int64_t c = 0; c < n; c += width)
-      s.isa->template gemm<T>().pack(panels + c * k, s.x + k0 * s.row + (first + c) * s.column, s.row,
-                                     s.column, k, std::min(width, n - c), width);
+      s.isa->template gemm<T>().pack(panels + c * k, s.x + k0 * s.row + (first + c) * s.column,
+                                     s.row, s.column, k, std::min(width, n - c), width);
   }
   Side<T> side() const { return {nullptr, fill, this}; }
 };
@@ -86,7 +86,8 @@ class GemmPlan {
   void run_task(const Gemm<T>& g, int64_t task, void* scratch) const;
 
  private:
-  void block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1, T* a_scratch, T* b_scratch) const;
+  void block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1, T* a_scratch,
+             T* b_scratch) const;
   int64_t row_tasks_, column_tasks_, task_rows_, task_columns_;
   int64_t a_elements_, b_elements_;
   double task_ns_;
@@ -122,6 +123,7 @@ void run_gemms(const frl_host* host, int64_t count, const Make& make) {
 }
 
 template <class T>
-void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0, int64_t n1);
+void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0,
+                    int64_t n1);
 
 }  // namespace cpu

@@ -4,10 +4,16 @@
 
 namespace cpu {
 
-namespace generic { Isa table(); }
+namespace generic {
+Isa table();
+}
 #if defined(__x86_64__)
-namespace avx2 { Isa table(); }
-namespace avx512 { Isa table(); }
+namespace avx2 {
+Isa table();
+}
+namespace avx512 {
+Isa table();
+}
 #endif
 
 namespace {
@@ -20,10 +26,10 @@ struct Candidate {
 const Isa& pick(const char* name) {
   static const Candidate candidates[] = {
 #if defined(__x86_64__)
-      {avx512::table(), __builtin_cpu_supports("x86-64-v4") != 0},
-      {avx2::table(), __builtin_cpu_supports("x86-64-v3") != 0},
+    {avx512::table(), __builtin_cpu_supports("x86-64-v4") != 0},
+    {avx2::table(), __builtin_cpu_supports("x86-64-v3") != 0},
 #endif
-      {generic::table(), true},
+    {generic::table(), true},
   };
   for (const Candidate& c : candidates)
     if (c.runs && (!name || std::strcmp(c.isa.name, name) == 0)) return c.isa;

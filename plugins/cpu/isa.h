@@ -12,12 +12,22 @@ using TileFn = void (*)(void* dst, const void* a, const void* b, const void* c, 
 
 // How elements look inside a tile: 16-bit floats are f32 there.
 enum Work : uint8_t {
-  kWorkF64, kWorkF32, kWorkI8, kWorkI16, kWorkI32, kWorkI64, kWorkU8, kWorkU16, kWorkU32, kWorkU64,
-  kWorkBool, kNWork
+  kWorkF64,
+  kWorkF32,
+  kWorkI8,
+  kWorkI16,
+  kWorkI32,
+  kWorkI64,
+  kWorkU8,
+  kWorkU16,
+  kWorkU32,
+  kWorkU64,
+  kWorkBool,
+  kNWork
 };
 
-// c[rows, width] = or += a panel of A times a panel of B. A panels are [k][rows of the set], B panels
-// [k][width].
+// c[rows, width] = or += a panel of A times a panel of B. A panels are [k][rows of the set], B
+// panels [k][width].
 template <class T>
 using GemmTile = void (*)(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate);
 
@@ -31,9 +41,11 @@ struct GemmLoops {
   void (*row)(const T* a, const T* b, T* c, int64_t k, bool accumulate, int64_t a_step);
   T (*dot)(const T* x, const T* y, int64_t n);
   // y += sum over r of a[r * step] x[r * ldx ..], in order of r.
-  void (*add_rows)(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows, int64_t n);
+  void (*add_rows)(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows,
+                   int64_t n);
   // panel[i * width + c] = x[i * row + c * column] for i < k, c < n; zeros up to width.
-  void (*pack)(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t n, int64_t width);
+  void (*pack)(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t n,
+               int64_t width);
 };
 
 struct Isa {
@@ -55,7 +67,7 @@ struct Isa {
   float (*top)(const float* x, int64_t n);
   float (*bottom)(const float* x, int64_t n);
   void (*add_to)(double* target, const float* x, int64_t n);
-  double (*exp_row)(float* y, int64_t n, float best);  // y = exp(y - best), and their sum
+  double (*exp_row)(float* y, int64_t n, float best);    // y = exp(y - best), and their sum
   void (*softmax)(float* y, const float* x, int64_t n);  // y may be x
   void (*log_softmax)(float* y, const float* x, int64_t n);
   // scale and shift may be null.
@@ -64,14 +76,17 @@ struct Isa {
   void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
 
   // y[i] = start + sum over taps of w[t] rows[t][i]; rows have 15 elements of slack behind n.
-  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n, float start);
+  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n,
+                     float start);
 
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;
   template <class T>
   const GemmLoops<T>& gemm() const {
-    if constexpr (sizeof(T) == 4) return gemm_f32;
-    else return gemm_f64;
+    if constexpr (sizeof(T) == 4)
+      return gemm_f32;
+    else
+      return gemm_f64;
   }
 };
 

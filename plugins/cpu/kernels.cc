@@ -37,11 +37,12 @@ KernelPtr compile_region(const Context& context, const frl::Region& region) {
   for (const Row& row : kRows) {
     if (row.op != region.kind()) continue;
     if (row.narrow == Narrow::in_f32 && has_narrow_arguments(region))
-      return std::make_unique<WidenedKernel>(context, region, row.maker(context, Request(region, true)));
+      return std::make_unique<WidenedKernel>(context, region,
+                                             row.maker(context, Request(region, true)));
     return row.maker(context, Request(region, false));
   }
-  throw frl::Failure(FRL_NOT_CLAIMED,
-                     std::string("region: want a claimed kind, got ") + frl::op_name(region.kind()));
+  throw frl::Failure(FRL_NOT_CLAIMED, std::string("region: want a claimed kind, got ") +
+                                          frl::op_name(region.kind()));
 }
 
 }  // namespace cpu

@@ -1,5 +1,5 @@
-// matmul and matmul_bias_act. Floats go through packed panels (gemm.h), single rows through products
-// that read the matrix once; integers through plain loops.
+// matmul and matmul_bias_act. Floats go through packed panels (gemm.h), single rows through
+// products that read the matrix once; integers through plain loops.
 #include <algorithm>
 #include <cstring>
 
@@ -32,7 +32,8 @@ struct MatmulShape {
   static frl::Extents strides_of(const frl::Operand& o) {
     return o.argument < 0 ? dense_strides(o.value) : o.value.strides;
   }
-  static int64_t offset(const frl::Value& v, const frl::Extents& strides, const frl::Value& c, int64_t i) {
+  static int64_t offset(const frl::Value& v, const frl::Extents& strides, const frl::Value& c,
+                        int64_t i) {
     int64_t at = 0;
     for (uint32_t d = c.rank - 2; d-- > 0; i /= c.extents[d]) {
       const int64_t axis = static_cast<int64_t>(d) - static_cast<int64_t>(c.rank - v.rank);
@@ -45,7 +46,9 @@ struct MatmulShape {
   void fold() {
     if (batch == 1) return;
     for (int64_t i = 0; i < batch; ++i)
-      if (b_offsets[static_cast<size_t>(i)] != 0 || a_offsets[static_cast<size_t>(i)] != i * m * a_row) return;
+      if (b_offsets[static_cast<size_t>(i)] != 0 ||
+          a_offsets[static_cast<size_t>(i)] != i * m * a_row)
+        return;
     m *= batch, batch = 1;
   }
 };
@@ -71,7 +74,9 @@ class RowProduct {
  public:
   RowProduct(const Isa* isa, const MatmulShape& s) : isa_(isa), s_(s) {}
   // Whether the strides allow it: B's rows or columns are contiguous.
-  bool fits() const { return s_.m <= 2 && (s_.b_column == 1 || (s_.b_row == 1 && s_.a_column == 1)); }
+  bool fits() const {
+    return s_.m <= 2 && (s_.b_column == 1 || (s_.b_row == 1 && s_.a_column == 1));
+  }
 
   void columns(const T* a, const T* b, T* c, int64_t n0, int64_t n1) const {
     const GemmLoops<T>& loops = isa_->template gemm<T>();
@@ -96,25 +101,33 @@ class RowProduct {
 template <class T>
 class FloatMatmul final : public frl::Kernel {
  public:
-  FloatMatmul(const Context& context, const frl::Operand& a, const frl::Operand& b, const frl::Operand& c,
-              uint32_t b_input, Fused fused)
-      : isa_(context.isa), s_(a, b, c.value), a_(a), b_(b), c_(c), fused_(std::move(fused)),
+  FloatMatmul(const Context& context, const frl::Operand& a, const frl::Operand& b,
+              const frl::Operand& c, uint32_t b_input, Fused fused)
+      : isa_(context.isa),
+        s_(a, b, c.value),
+        a_(a),
+        b_(b),
+        c_(c),
+        fused_(std::move(fused)),
         width_(panel_width<T>(*context.isa, s_.n)) {
     const bool one_matrix = std::ranges::all_of(s_.b_offsets, [](int64_t o) { return o == 0; });
     const int64_t bytes = packed_size(s_.k, s_.n, width_) * static_cast<int64_t>(sizeof(T));
     if (b.value.is_parameter() && b.argument >= 0 && one_matrix && s_.k > 0 && s_.n > 1)
-      packs = {{b_input, 0, pack_key("columns", {s_.k, s_.n, s_.b_row, s_.b_column, width_, sizeof(T)}), static_cast<uint64_t>(bytes)}};
+      packs = {{b_input, 0,
+                pack_key("columns", {s_.k, s_.n, s_.b_row, s_.b_column, width_, sizeof(T)}),
+                static_cast<uint64_t>(bytes)}};
   }
 
-  void pack(uint32_t, const std::byte* source, std::byte* target, const frl_host* host) const override {
+  void pack(uint32_t, const std::byte* source, std::byte* target,
+            const frl_host* host) const override {
     const StridedSide<T> side{isa_, reinterpret_cast<const T*>(source), s_.b_row, s_.b_column};
     const int64_t panels = (s_.n + width_ - 1) / width_;
     frl::for_slices(host, panels, touch_ns(static_cast<double>(2 * s_.k * width_) * sizeof(T)), 0,
                     [&](int64_t begin, int64_t end, void*) {
-      for (int64_t p = begin; p < end; ++p)
-        side.fill(&side, reinterpret_cast<T*>(target) + p * width_ * s_.k, 0, s_.k, p * width_,
-                  std::min(width_, s_.n - p * width_), width_);
-    });
+                      for (int64_t p = begin; p < end; ++p)
+                        side.fill(&side, reinterpret_cast<T*>(target) + p * width_ * s_.k, 0, s_.k,
+                                  p * width_, std::min(width_, s_.n - p * width_), width_);
+                    });
   }
 
   void run(const frl::Call& call) const override {
@@ -137,7 +150,8 @@ class FloatMatmul final : public frl::Kernel {
   }
 
  private:
-  void row_products(const frl_host* host, const T* a, const T* b, T* c, const Epilogue<T>& e) const {
+  void row_products(const frl_host* host, const T* a, const T* b, T* c,
+                    const Epilogue<T>& e) const {
     constexpr int64_t kColumns = 256;
     const RowProduct<T> product(isa_, s_);
     const int64_t pieces = (s_.n + kColumns - 1) / kColumns;
@@ -154,17 +168,19 @@ class FloatMatmul final : public frl::Kernel {
   }
   void packed_row(const frl_host* host, const T* a, const T* b, T* c, const Epilogue<T>& e) const {
     const GemmLoops<T>& loops = isa_->gemm<T>();
-    frl::for_slices(host, (s_.n + width_ - 1) / width_, touch_ns(static_cast<double>(width_ * s_.k) * sizeof(T)), 0,
+    frl::for_slices(host, (s_.n + width_ - 1) / width_,
+                    touch_ns(static_cast<double>(width_ * s_.k) * sizeof(T)), 0,
                     [&](int64_t begin, int64_t end, void*) {
-      for (int64_t p = begin; p < end; ++p) {
-        const int64_t first = p * width_, n = std::min(width_, s_.n - first);
-        alignas(64) T edge[64];
-        T* to = n == width_ ? c + first : edge;
-        loops.row(a, b + first * s_.k, to, s_.k, false, s_.a_column);
-        if (to == edge) std::copy_n(edge, n, c + first);
-      }
-      apply_epilogue(e, c, s_.n, 0, 1, begin * width_, std::min(s_.n, end * width_));
-    });
+                      for (int64_t p = begin; p < end; ++p) {
+                        const int64_t first = p * width_, n = std::min(width_, s_.n - first);
+                        alignas(64) T edge[64];
+                        T* to = n == width_ ? c + first : edge;
+                        loops.row(a, b + first * s_.k, to, s_.k, false, s_.a_column);
+                        if (to == edge) std::copy_n(edge, n, c + first);
+                      }
+                      apply_epilogue(e, c, s_.n, 0, 1, begin * width_,
+                                     std::min(s_.n, end * width_));
+                    });
   }
 
   const Isa* isa_;
@@ -182,36 +198,41 @@ KernelPtr make_integer_matmul(const frl::Operand& a, const frl::Operand& b, cons
   return make_kernel([s, pa = Place(a), pb = Place(b), pc = Place(c)](const frl::Call& call) {
     frl::for_slices(call.host, s.batch * s.m, static_cast<double>(s.n * s.k) * 0.5, 0,
                     [&](int64_t begin, int64_t end, void*) {
-      for (int64_t row = begin; row < end; ++row) {
-        const size_t i = static_cast<size_t>(row / s.m);
-        const T* x = pa.in<T>(call) + s.a_offsets[i] + row % s.m * s.a_row;
-        const T* y = pb.in<T>(call) + s.b_offsets[i];
-        T* to = pc.out<T>(call) + row * s.n;
-        constexpr int64_t kPart = 256;
-        W sum[kPart];
-        for (int64_t j = 0; j < s.n; j += kPart) {
-          const int64_t n = std::min(kPart, s.n - j);
-          std::fill_n(sum, n, W{0});
-          for (int64_t k = 0; k < s.k; ++k) {
-            const W f = static_cast<W>(x[k * s.a_column]);
-            const T* line = y + k * s.b_row + j * s.b_column;
-            for (int64_t l = 0; l < n; ++l) sum[l] += f * static_cast<W>(line[l * s.b_column]);
-          }
-          for (int64_t l = 0; l < n; ++l) to[j + l] = static_cast<T>(sum[l]);
-        }
-      }
-    });
+                      for (int64_t row = begin; row < end; ++row) {
+                        const size_t i = static_cast<size_t>(row / s.m);
+                        const T* x = pa.in<T>(call) + s.a_offsets[i] + row % s.m * s.a_row;
+                        const T* y = pb.in<T>(call) + s.b_offsets[i];
+                        T* to = pc.out<T>(call) + row * s.n;
+                        constexpr int64_t kPart = 256;
+                        W sum[kPart];
+                        for (int64_t j = 0; j < s.n; j += kPart) {
+                          const int64_t n = std::min(kPart, s.n - j);
+                          std::fill_n(sum, n, W{0});
+                          for (int64_t k = 0; k < s.k; ++k) {
+                            const W f = static_cast<W>(x[k * s.a_column]);
+                            const T* line = y + k * s.b_row + j * s.b_column;
+                            for (int64_t l = 0; l < n; ++l)
+                              sum[l] += f * static_cast<W>(line[l * s.b_column]);
+                          }
+                          for (int64_t l = 0; l < n; ++l) to[j + l] = static_cast<T>(sum[l]);
+                        }
+                      }
+                    });
   });
 }
 
 KernelPtr make_product(const Context& context, const Request& request, Fused fused) {
   const frl::Operand a = request.operand(0), b = request.operand(1), c = request.result(0);
   const uint32_t type = c.value.type, b_input = request.input_of(b);
-  if (type == FRL_F32) return std::make_unique<FloatMatmul<float>>(context, a, b, c, b_input, std::move(fused));
-  if (type == FRL_F64) return std::make_unique<FloatMatmul<double>>(context, a, b, c, b_input, std::move(fused));
+  if (type == FRL_F32)
+    return std::make_unique<FloatMatmul<float>>(context, a, b, c, b_input, std::move(fused));
+  if (type == FRL_F64)
+    return std::make_unique<FloatMatmul<double>>(context, a, b, c, b_input, std::move(fused));
   return with_type(type, [&]<class T>(T) -> KernelPtr {
-    if constexpr (std::is_integral_v<T>) return make_integer_matmul<T>(a, b, c);
-    else throw frl::Failure(FRL_NO_TYPE, "matmul: want a number");
+    if constexpr (std::is_integral_v<T>)
+      return make_integer_matmul<T>(a, b, c);
+    else
+      throw frl::Failure(FRL_NO_TYPE, "matmul: want a number");
   });
 }
 
@@ -224,7 +245,9 @@ KernelPtr make_matmul(const Context& context, const Request& request) {
 KernelPtr make_matmul_bias_act(const Context& context, const Request& request) {
   const frl::Value y = request.result(0).value;
   const int64_t op = request.attribute_i(FRL_AT_matmul_bias_act_activation);
-  return make_product(context, request, {Place(request.operand(2)), find_activation(*context.isa, op, y.type == FRL_F64 ? kWorkF64 : kWorkF32)});
+  return make_product(context, request,
+                      {Place(request.operand(2)),
+                       find_activation(*context.isa, op, y.type == FRL_F64 ? kWorkF64 : kWorkF32)});
 }
 
 }  // namespace cpu

@@ -12,9 +12,10 @@ frl::Extents strides_of(const frl::Operand& o) {
 }
 
 KernelPtr copy_kernel(const frl::Operand& x, const frl::Operand& y, CopyPlan plan) {
-  return make_kernel([plan = std::move(plan), from = Place(x), to = Place(y)](const frl::Call& call) {
-    plan.run(call.host, to.at(call), from.at(call));
-  });
+  return make_kernel(
+      [plan = std::move(plan), from = Place(x), to = Place(y)](const frl::Call& call) {
+        plan.run(call.host, to.at(call), from.at(call));
+      });
 }
 
 }  // namespace
@@ -36,8 +37,9 @@ KernelPtr make_transpose(const Context&, const Request& region) {
   const frl::Extents strides = strides_of(x);
   frl::Extents source{};
   for (size_t d = 0; d < y.value.rank; ++d) source[d] = strides[axis_index(x.value, order[d])];
-  return copy_kernel(x, y, CopyPlan(y.value.shape(), source, dense_strides(y.value),
-                                    frl::element_bytes(x.value.type)));
+  return copy_kernel(
+      x, y,
+      CopyPlan(y.value.shape(), source, dense_strides(y.value), frl::element_bytes(x.value.type)));
 }
 
 KernelPtr make_broadcast(const Context&, const Request& region) {
@@ -46,8 +48,9 @@ KernelPtr make_broadcast(const Context&, const Request& region) {
   frl::Extents source{};
   for (size_t d = 0; d < x.value.rank; ++d)
     source[d + y.value.rank - x.value.rank] = x.value.extents[d] == 1 ? 0 : strides[d];
-  return copy_kernel(x, y, CopyPlan(y.value.shape(), source, dense_strides(y.value),
-                                    frl::element_bytes(x.value.type)));
+  return copy_kernel(
+      x, y,
+      CopyPlan(y.value.shape(), source, dense_strides(y.value), frl::element_bytes(x.value.type)));
 }
 
 KernelPtr make_slice(const Context&, const Request& region) {
@@ -78,7 +81,8 @@ KernelPtr make_concat(const Context&, const Request& region) {
   int64_t offset = 0;
   for (size_t i = 0; i < region.n_operands(); ++i) {
     const frl::Operand x = region.operand(i);
-    Part part{Place(x), CopyPlan(x.value.shape(), strides_of(x), target, frl::element_bytes(y.value.type))};
+    Part part{Place(x),
+              CopyPlan(x.value.shape(), strides_of(x), target, frl::element_bytes(y.value.type))};
     part.plan.target_offset = offset;
     offset += x.value.extents[axis] * target[axis];
     parts.push_back(std::move(part));
@@ -154,19 +158,21 @@ KernelPtr make_pad(const Context&, const Request& region) {
     pad.source.push_back(std::move(map));
   }
   return with_size(y.value.type, [&]<class T>(T) {
-    return make_kernel([pad, from = Place(x), with = Place(fill), to = Place(y)](const frl::Call& call) {
-      const T value = with.present() ? *with.in<T>(call) : T{0};
-      if (pad.y.rank == 0) {
-        *to.out<T>(call) = *from.in<T>(call);
-        return;
-      }
-      const int64_t n = pad.y.extents[pad.y.rank - 1];
-      if (n == 0) return;
-      frl::for_slices(call.host, pad.y.n_elements() / n, touch_ns(static_cast<double>(n) * sizeof(T)) + 10,
-                      0, [&](int64_t begin, int64_t end, void*) {
-        pad.rows(to.out<T>(call), from.in<T>(call), value, begin, end);
-      });
-    });
+    return make_kernel(
+        [pad, from = Place(x), with = Place(fill), to = Place(y)](const frl::Call& call) {
+          const T value = with.present() ? *with.in<T>(call) : T{0};
+          if (pad.y.rank == 0) {
+            *to.out<T>(call) = *from.in<T>(call);
+            return;
+          }
+          const int64_t n = pad.y.extents[pad.y.rank - 1];
+          if (n == 0) return;
+          frl::for_slices(call.host, pad.y.n_elements() / n,
+                          touch_ns(static_cast<double>(n) * sizeof(T)) + 10, 0,
+                          [&](int64_t begin, int64_t end, void*) {
+                            pad.rows(to.out<T>(call), from.in<T>(call), value, begin, end);
+                          });
+        });
   });
 }
 
@@ -176,21 +182,23 @@ KernelPtr make_trilu(const Context&, const Request& region) {
   const int64_t k = region.attribute_i(FRL_AT_trilu_k);
   const int64_t n = y.value.extent(-1), m = y.value.extent(-2);
   return with_size(y.value.type, [&]<class T>(T) {
-    return make_kernel([=, rows = y.value.n_elements(), from = Place(x), to = Place(y)](const frl::Call& call) {
+    return make_kernel([=, rows = y.value.n_elements(), from = Place(x),
+                        to = Place(y)](const frl::Call& call) {
       if (rows == 0) return;
-      frl::for_slices(call.host, rows / n, touch_ns(static_cast<double>(n) * sizeof(T)) + 2, 0,
-                      [&](int64_t begin, int64_t end, void*) {
-        for (int64_t row = begin; row < end; ++row) {
-          // Upper keeps columns from the cut on, lower those up to it.
-          const int64_t cut = std::clamp<int64_t>(row % m + k + (upper ? 0 : 1), 0, n);
-          const T* in = from.in<T>(call) + row * n;
-          T* out = to.out<T>(call) + row * n;
-          const auto keep = [&](int64_t a, int64_t b) { std::copy(in + a, in + b, out + a); };
-          const auto zero = [&](int64_t a, int64_t b) { std::fill(out + a, out + b, T{0}); };
-          upper ? zero(0, cut) : keep(0, cut);
-          upper ? keep(cut, n) : zero(cut, n);
-        }
-      });
+      frl::for_slices(
+          call.host, rows / n, touch_ns(static_cast<double>(n) * sizeof(T)) + 2, 0,
+          [&](int64_t begin, int64_t end, void*) {
+            for (int64_t row = begin; row < end; ++row) {
+              // Upper keeps columns from the cut on, lower those up to it.
+              const int64_t cut = std::clamp<int64_t>(row % m + k + (upper ? 0 : 1), 0, n);
+              const T* in = from.in<T>(call) + row * n;
+              T* out = to.out<T>(call) + row * n;
+              const auto keep = [&](int64_t a, int64_t b) { std::copy(in + a, in + b, out + a); };
+              const auto zero = [&](int64_t a, int64_t b) { std::fill(out + a, out + b, T{0}); };
+              upper ? zero(0, cut) : keep(0, cut);
+              upper ? keep(cut, n) : zero(cut, n);
+            }
+          });
     });
   });
 }

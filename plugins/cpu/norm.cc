@@ -32,17 +32,19 @@ KernelPtr make_softmax_of(const Context& context, const Request& region, bool wa
       if (s.n == 0) return;
       frl::for_slices(call.host, s.outer * s.inner, static_cast<double>(s.n) * (rows ? 0.6 : 12), 0,
                       [&](int64_t begin, int64_t end, void*) {
-        for (int64_t k = begin; k < end; ++k) {
-          const int64_t at = k / s.inner * s.n * s.inner + k % s.inner;
-          if constexpr (std::is_same_v<T, float>) {
-            if (rows) {
-              (wants_log ? isa->log_softmax : isa->softmax)(to.out<T>(call) + at, from.in<T>(call) + at, s.n);
-              continue;
-            }
-          }
-          softmax_line(to.out<T>(call) + at, from.in<T>(call) + at, s.n, s.inner, wants_log);
-        }
-      });
+                        for (int64_t k = begin; k < end; ++k) {
+                          const int64_t at = k / s.inner * s.n * s.inner + k % s.inner;
+                          if constexpr (std::is_same_v<T, float>) {
+                            if (rows) {
+                              (wants_log ? isa->log_softmax : isa->softmax)(
+                                  to.out<T>(call) + at, from.in<T>(call) + at, s.n);
+                              continue;
+                            }
+                          }
+                          softmax_line(to.out<T>(call) + at, from.in<T>(call) + at, s.n, s.inner,
+                                       wants_log);
+                        }
+                      });
     });
     if (x.argument == 0) kernel->aliases = {{0, 0}};
     return kernel;
@@ -51,7 +53,8 @@ KernelPtr make_softmax_of(const Context& context, const Request& region, bool wa
 
 // (x - mean) / sqrt(variance + epsilon), scaled and shifted; rms: without the mean.
 template <class T>
-void norm_row(T* y, const T* x, const T* scale, const T* shift, int64_t n, double epsilon, bool centred) {
+void norm_row(T* y, const T* x, const T* scale, const T* shift, int64_t n, double epsilon,
+              bool centred) {
   const auto at = [&](int64_t i) { return static_cast<double>(load(x[i])); };
   double mean = 0, squares = 0;
   for (int64_t i = 0; centred && i < n; ++i) mean += at(i);
@@ -67,26 +70,31 @@ void norm_row(T* y, const T* x, const T* scale, const T* shift, int64_t n, doubl
 
 KernelPtr make_norm(const Context& context, const Request& region, int64_t axes_n, double epsilon,
                     bool centred) {
-  const frl::Operand x = region.operand(0), scale = region.operand(1), shift = region.operand(2), y = region.result(0);
+  const frl::Operand x = region.operand(0), scale = region.operand(1), shift = region.operand(2),
+                     y = region.result(0);
   int64_t n = 1;
   for (int64_t k = 1; k <= axes_n; ++k) n *= x.value.extent(-k);
   const int64_t rows = n ? x.value.n_elements() / n : 0;
   const Isa* isa = context.isa;
   return with_float(x.value.type, [&]<class T>(T) {
-    KernelPtr kernel = make_kernel([=, from = Place(x), to = Place(y), a = Place(scale), b = Place(shift)](const frl::Call& call) {
-      frl::for_slices(call.host, rows, static_cast<double>(n) * (std::is_same_v<T, float> ? 0.25 : 3), 0,
+    KernelPtr kernel = make_kernel([=, from = Place(x), to = Place(y), a = Place(scale),
+                                    b = Place(shift)](const frl::Call& call) {
+      frl::for_slices(call.host, rows,
+                      static_cast<double>(n) * (std::is_same_v<T, float> ? 0.25 : 3), 0,
                       [&](int64_t begin, int64_t end, void*) {
-        for (int64_t row = begin; row < end; ++row) {
-          const T* in = from.in<T>(call) + row * n;
-          T* out = to.out<T>(call) + row * n;
-          if constexpr (std::is_same_v<T, float>) {
-            if (centred) isa->layer_norm(out, in, a.in<T>(call), b.in<T>(call), n, epsilon);
-            else isa->rms_norm(out, in, a.in<T>(call), n, epsilon);
-          } else {
-            norm_row(out, in, a.in<T>(call), b.in<T>(call), n, epsilon, centred);
-          }
-        }
-      });
+                        for (int64_t row = begin; row < end; ++row) {
+                          const T* in = from.in<T>(call) + row * n;
+                          T* out = to.out<T>(call) + row * n;
+                          if constexpr (std::is_same_v<T, float>) {
+                            if (centred)
+                              isa->layer_norm(out, in, a.in<T>(call), b.in<T>(call), n, epsilon);
+                            else
+                              isa->rms_norm(out, in, a.in<T>(call), n, epsilon);
+                          } else {
+                            norm_row(out, in, a.in<T>(call), b.in<T>(call), n, epsilon, centred);
+                          }
+                        }
+                      });
     });
     if (x.argument == 0) kernel->aliases = {{0, 0}};
     return kernel;

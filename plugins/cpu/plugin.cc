@@ -37,15 +37,15 @@ class Device final : public frl::InlineDevice {
     for (size_t i = 1; i < region.n_operands(); ++i) {
       const frl::Value v = region.operand(i).value;
       if (v.present() && v.n_elements() != n)
-        throw frl::Failure(FRL_NO_SHAPE, "norm: want " + std::to_string(n) + " factors, got " + std::to_string(v.n_elements()),
-                           static_cast<int32_t>(i));
+        throw frl::Failure(
+            FRL_NO_SHAPE,
+            "norm: want " + std::to_string(n) + " factors, got " + std::to_string(v.n_elements()),
+            static_cast<int32_t>(i));
     }
   }
   static std::span<const frl_option> options() { return kOptions; }
 
-  KernelPtr compile(const frl::Region& region) override {
-    return compile_region(context_, region);
-  }
+  KernelPtr compile(const frl::Region& region) override { return compile_region(context_, region); }
 
  private:
   Context context_;

@@ -42,14 +42,18 @@ struct TileProgram {
   std::vector<TileOutput> outputs;
   std::vector<std::pair<uint32_t, uint32_t>> buffers;  // slot, number of its buffer
   uint32_t n_slots = 0, n_buffers = 0;
-  int64_t buffer_bytes = 0;  // of each
-  int64_t tile = 0;          // elements
-  int64_t rows = 0, row = 0; // tiles do not reach over the end of a row
+  int64_t buffer_bytes = 0;   // of each
+  int64_t tile = 0;           // elements
+  int64_t rows = 0, row = 0;  // tiles do not reach over the end of a row
   double tile_ns = 0;
 };
 
 // errors  throws FRL_NO_BODY or FRL_NO_TYPE for what the program cannot express
 TileProgram compile_tiles(const Context& context, const frl::Region& region);
+// The first step that writes a slot; the number of steps if none does.
+size_t first_write_of(const TileProgram& program, uint32_t slot);
+// Gives each of these slots a buffer that no other slot uses at the same time.
+void assign_buffers(TileProgram& program, std::vector<uint32_t> slots);
 void run_tiles(const TileProgram& program, const frl::Call& call);
 
 }  // namespace cpu

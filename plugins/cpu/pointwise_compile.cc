@@ -8,9 +8,14 @@ namespace cpu {
 
 Work work_of(uint32_t type) {
   switch (type) {
-    case FRL_F64: return kWorkF64;
-    case FRL_F32: case FRL_F16: case FRL_BF16: return kWorkF32;
-    case FRL_BOOL: return kWorkBool;
+    case FRL_F64:
+      return kWorkF64;
+    case FRL_F32:
+    case FRL_F16:
+    case FRL_BF16:
+      return kWorkF32;
+    case FRL_BOOL:
+      return kWorkBool;
     default:
       if (type >= FRL_I8 && type <= FRL_U64) return static_cast<Work>(kWorkI8 + (type - FRL_I8));
       throw frl::Failure(FRL_NO_TYPE, "pointwise: want a number or bool");
@@ -26,18 +31,30 @@ namespace {
 // What an element of a tile costs, roughly, in ns: for deciding how many workers to wake.
 double step_ns(uint32_t op) {
   switch (op) {
-    case FRL_OP_tan: case FRL_OP_asin: case FRL_OP_acos: case FRL_OP_atan: case FRL_OP_sinh:
-    case FRL_OP_cosh: case FRL_OP_asinh: case FRL_OP_acosh: case FRL_OP_atanh: case FRL_OP_fmod:
-    case FRL_OP_mod: return 15;
-    case FRL_OP_pow: return 2;
-    default: return op >= FRL_OP_sqrt && op <= FRL_OP_gelu_tanh && op != FRL_OP_relu ? 0.7 : 0.1;
+    case FRL_OP_tan:
+    case FRL_OP_asin:
+    case FRL_OP_acos:
+    case FRL_OP_atan:
+    case FRL_OP_sinh:
+    case FRL_OP_cosh:
+    case FRL_OP_asinh:
+    case FRL_OP_acosh:
+    case FRL_OP_atanh:
+    case FRL_OP_fmod:
+    case FRL_OP_mod:
+      return 15;
+    case FRL_OP_pow:
+      return 2;
+    default:
+      return op >= FRL_OP_sqrt && op <= FRL_OP_gelu_tanh && op != FRL_OP_relu ? 0.7 : 0.1;
   }
 }
 // Results of these need no rounding to 16 bits: they are one of the operands.
 bool is_exact_in_16_bits(uint32_t op) {
-  constexpr uint32_t kOps[] = {FRL_OP_identity, FRL_OP_neg, FRL_OP_abs, FRL_OP_sign, FRL_OP_floor,
-                               FRL_OP_ceil, FRL_OP_round, FRL_OP_relu, FRL_OP_max, FRL_OP_min,
-                               FRL_OP_select, FRL_OP_thresholded_relu};
+  constexpr uint32_t kOps[] = {FRL_OP_identity, FRL_OP_neg,    FRL_OP_abs,
+                               FRL_OP_sign,     FRL_OP_floor,  FRL_OP_ceil,
+                               FRL_OP_round,    FRL_OP_relu,   FRL_OP_max,
+                               FRL_OP_min,      FRL_OP_select, FRL_OP_thresholded_relu};
   return std::ranges::find(kOps, op) != std::end(kOps);
 }
 
@@ -53,7 +70,7 @@ class Compiler {
     const frl::Body body = region_.body(0);
     for (uint32_t i = 0; i < body.n_nodes; ++i) add_node(region_.node(body.first_node + i));
     add_outputs();
-    assign_buffers();
+    assign_buffers(out_, std::move(needs_buffer_));
     choose_tile();
     return std::move(out_);
   }
@@ -86,18 +103,15 @@ class Compiler {
   }
   // Neighbouring axes that every leaf walks as one become one.
   void merge_axes() {
-    axis_of_.assign(shape_.rank, 0);
     for (uint32_t d = 0; d < shape_.rank; ++d) {
       const int64_t extent = shape_.extents[d];
       if (extent == 1) continue;
       bool joins = !out_.axes.empty();
       for (const Pending& p : pending_)
         joins &= joins && p.strides[last_axis_] == p.strides[d] * extent;
-      if (joins) out_.axes.back() *= extent;
-      else out_.axes.push_back(extent);
+      if (!joins) out_.axes.push_back(1), inner_of_.push_back(d);
+      out_.axes.back() *= extent, inner_of_.back() = d;
       last_axis_ = d;
-      if (joins) inner_of_.back() = d;
-      else inner_of_.push_back(d);
     }
     if (out_.axes.empty()) out_.axes.push_back(1), inner_of_.push_back(0);
   }
@@ -114,8 +128,10 @@ class Compiler {
       dense &= leaf.strides[k] == want || out_.axes[k] == 1;
     }
     leaf.form = splat ? Leaf::splat : dense ? Leaf::direct : Leaf::gathered;
-    if (leaf.form == Leaf::direct && !leaf.convert) aliasable_.push_back(leaf.slot);
-    else needs_buffer_.push_back(leaf.slot);
+    if (leaf.form == Leaf::direct && !leaf.convert)
+      aliasable_.push_back(leaf.slot);
+    else
+      needs_buffer_.push_back(leaf.slot);
     out_.leaves.push_back(std::move(leaf));
   }
 
@@ -126,18 +142,21 @@ class Compiler {
   }
   uint32_t slot_of(uint32_t value) const {
     const auto found = slot_of_.find(value);
-    if (found == slot_of_.end()) throw frl::Failure(FRL_NO_BODY, "pointwise: operand before its maker");
+    if (found == slot_of_.end())
+      throw frl::Failure(FRL_NO_BODY, "pointwise: operand before its maker");
     return found->second;
   }
-  void add_step(uint32_t op, TileFn fn, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, double p0 = 0,
-                double p1 = 0) {
+  void add_step(uint32_t op, TileFn fn, uint32_t dst, uint32_t a, uint32_t b, uint32_t c,
+                double p0 = 0, double p1 = 0) {
     if (!fn)
-      throw frl::Failure(FRL_NO_TYPE, std::string("pointwise: no ") + frl::op_name(op) + " of this type");
+      throw frl::Failure(FRL_NO_TYPE,
+                         std::string("pointwise: no ") + frl::op_name(op) + " of this type");
     out_.steps.push_back({fn, dst, a, b, c, {p0, p1}});
     ns_ += step_ns(op);
   }
   void add_round(uint32_t type, uint32_t slot) {
-    add_step(FRL_OP_identity, type == FRL_F16 ? isa_.round_f16 : isa_.round_bf16, slot, slot, slot, slot);
+    add_step(FRL_OP_identity, type == FRL_F16 ? isa_.round_f16 : isa_.round_bf16, slot, slot, slot,
+             slot);
   }
   void add_node(const frl::Node& node) {
     const frl::Value result = region_.value(node.results[0]);
@@ -151,8 +170,8 @@ class Compiler {
     if (node.op == FRL_OP_select) {
       add_step(node.op, isa_.select(work_of(result.type)), dst, a, b, c);
     } else if (node.operands.size() == 1) {
-      add_step(node.op, isa_.unary(node.op, work_of(first.type)), dst, a, a, a, node.attributes.f(0),
-               node.attributes.f(1));
+      add_step(node.op, isa_.unary(node.op, work_of(first.type)), dst, a, a, a,
+               node.attributes.f(0), node.attributes.f(1));
     } else {
       add_step(node.op, isa_.binary(node.op, work_of(first.type)), dst, a, b, a);
     }
@@ -160,7 +179,8 @@ class Compiler {
   }
   // To 16-bit floats through f64 and f32-to-odd where f32 does not hold the operand.
   void add_cast(uint32_t from, uint32_t to, uint32_t dst, uint32_t a) {
-    const bool wide = from == FRL_F64 || (from >= FRL_I8 && from <= FRL_U64 && frl::element_bytes(from) >= 4);
+    const bool wide =
+        from == FRL_F64 || (from >= FRL_I8 && from <= FRL_U64 && frl::element_bytes(from) >= 4);
     if (!is_16_bit_float(to) || !wide) {
       add_step(FRL_OP_cast, isa_.cast(work_of(from), work_of(to)), dst, a, a, a);
       if (is_16_bit_float(to) && from != to) add_round(to, dst);
@@ -188,10 +208,13 @@ class Compiler {
     std::vector<uint32_t> taken;
     for (size_t k = 0; k < region_.n_outputs(); ++k) {
       const frl::Value v = region_.output(k);
-      TileOutput out{region_.output_argument(k), slot_of(v.id), frl::element_bytes(v.type), nullptr};
-      const size_t first_write = first_write_of(out.slot);
-      if (v.type == FRL_F16) out.convert = isa_.store_f16;
-      else if (v.type == FRL_BF16) out.convert = isa_.store_bf16;
+      TileOutput out{region_.output_argument(k), slot_of(v.id), frl::element_bytes(v.type),
+                     nullptr};
+      const size_t first_write = first_write_of(out_, out.slot);
+      if (v.type == FRL_F16)
+        out.convert = isa_.store_f16;
+      else if (v.type == FRL_BF16)
+        out.convert = isa_.store_bf16;
       else if (first_write < last_read || first_write == out_.steps.size() ||
                std::ranges::find(taken, out.slot) != taken.end())
         out.convert = isa_.unary(FRL_OP_identity, work_of(v.type));
@@ -199,44 +222,7 @@ class Compiler {
       out_.outputs.push_back(out);
     }
   }
-  size_t first_write_of(uint32_t slot) const {
-    for (size_t i = 0; i < out_.steps.size(); ++i)
-      if (out_.steps[i].dst == slot) return i;
-    return out_.steps.size();
-  }
 
-  // ---- buffers: by linear scan over the steps ----
-  void assign_buffers() {
-    const size_t end = out_.steps.size();
-    std::vector<size_t> last_use(out_.n_slots, 0), first_use(out_.n_slots, 0);
-    for (size_t i = 0; i < end; ++i) {
-      const TileStep& s = out_.steps[i];
-      for (uint32_t slot : {s.dst, s.a, s.b, s.c}) last_use[slot] = i;
-    }
-    for (uint32_t slot = 0; slot < out_.n_slots; ++slot) first_use[slot] = first_write_of(slot);
-    for (const Leaf& leaf : out_.leaves) {
-      first_use[leaf.slot] = 0;
-      if (leaf.form == Leaf::splat) last_use[leaf.slot] = end;  // filled once, for all tiles
-    }
-    for (const TileOutput& o : out_.outputs) last_use[o.slot] = end;
-    std::ranges::sort(needs_buffer_, {}, [&](uint32_t slot) { return first_use[slot]; });
-    // Leaves of the first step are all loaded before it, so they share nothing with each other.
-    std::vector<std::pair<size_t, uint32_t>> live;  // last use, buffer
-    std::vector<uint32_t> free;
-    for (uint32_t slot : needs_buffer_) {
-      const bool is_leaf = slot < out_.leaves.size();
-      std::erase_if(live, [&](const auto& l) {
-        if (is_leaf || l.first >= first_use[slot]) return false;
-        free.push_back(l.second);
-        return true;
-      });
-      uint32_t buffer = out_.n_buffers;
-      if (free.empty()) ++out_.n_buffers;
-      else buffer = free.back(), free.pop_back();
-      live.emplace_back(last_use[slot], buffer);
-      out_.buffers.emplace_back(slot, buffer);
-    }
-  }
   void choose_tile() {
     int64_t width = wide_ ? 8 : 1;
     for (uint32_t id = 0; id < region_.n_values(); ++id)
@@ -248,7 +234,8 @@ class Compiler {
     for (int64_t extent : out_.axes) n *= extent;
     out_.rows = 1, out_.row = n;
     // Rows long enough for tiles of their own keep gathered operands in whole runs.
-    const bool gathers = std::ranges::any_of(out_.leaves, [](const Leaf& l) { return l.form == Leaf::gathered; });
+    const bool gathers =
+        std::ranges::any_of(out_.leaves, [](const Leaf& l) { return l.form == Leaf::gathered; });
     if (gathers && out_.axes.back() >= 256) {
       out_.row = out_.axes.back(), out_.rows = n / out_.row;
       const int64_t parts = (out_.row + out_.tile - 1) / out_.tile;
@@ -266,7 +253,7 @@ class Compiler {
   frl::Value shape_;
   TileProgram out_;
   std::vector<Pending> pending_;
-  std::vector<uint32_t> axis_of_, inner_of_;  // inner_of_: a merged axis' innermost axis
+  std::vector<uint32_t> inner_of_;  // a merged axis' innermost axis
   uint32_t last_axis_ = 0;
   std::map<uint32_t, uint32_t> slot_of_;
   std::vector<uint32_t> aliasable_, needs_buffer_;

@@ -16,10 +16,14 @@ void fill(std::byte* target, const std::byte* element, int64_t width, int64_t n)
     std::fill_n(reinterpret_cast<T*>(target), n, value);
   };
   switch (width) {
-    case 1: return spread(uint8_t{});
-    case 2: return spread(uint16_t{});
-    case 4: return spread(uint32_t{});
-    default: return spread(uint64_t{});
+    case 1:
+      return spread(uint8_t{});
+    case 2:
+      return spread(uint16_t{});
+    case 4:
+      return spread(uint32_t{});
+    default:
+      return spread(uint64_t{});
   }
 }
 void copy_strided(std::byte* target, const std::byte* source, int64_t stride, int64_t width,
@@ -30,10 +34,14 @@ void copy_strided(std::byte* target, const std::byte* source, int64_t stride, in
     for (int64_t i = 0; i < n; ++i) y[i] = x[i * stride];
   };
   switch (width) {
-    case 1: return each(uint8_t{});
-    case 2: return each(uint16_t{});
-    case 4: return each(uint32_t{});
-    default: return each(uint64_t{});
+    case 1:
+      return each(uint8_t{});
+    case 2:
+      return each(uint16_t{});
+    case 4:
+      return each(uint32_t{});
+    default:
+      return each(uint64_t{});
   }
 }
 
@@ -58,8 +66,8 @@ class TileRun {
     for (const TileStep& s : p_.steps) s.fn(at_[s.dst], at_[s.a], at_[s.b], at_[s.c], n, s.p);
     for (const TileOutput& out : p_.outputs)
       if (out.convert)
-        out.convert(call_.args[out.argument] + first * out.bytes, at_[out.slot], nullptr, nullptr, n,
-                    nullptr);
+        out.convert(call_.args[out.argument] + first * out.bytes, at_[out.slot], nullptr, nullptr,
+                    n, nullptr);
   }
 
  private:
@@ -78,8 +86,10 @@ class TileRun {
     std::byte* memory = leaf.place.at(call_);
     std::byte* buffer = at_[leaf.slot];
     if (leaf.form == Leaf::direct) {
-      if (!leaf.convert) at_[leaf.slot] = memory + first * width;
-      else leaf.convert(buffer, memory + first * width, nullptr, nullptr, n, nullptr);
+      if (!leaf.convert)
+        at_[leaf.slot] = memory + first * width;
+      else
+        leaf.convert(buffer, memory + first * width, nullptr, nullptr, n, nullptr);
       return;
     }
     std::byte* target = leaf.convert ? staging_ : buffer;
@@ -100,9 +110,12 @@ class TileRun {
     while (n > 0) {
       const int64_t run = std::min(n, p_.axes[last] - at[last]);
       const std::byte* source = memory + offset * width;
-      if (inner == 1) std::memcpy(target, source, static_cast<size_t>(run * width));
-      else if (inner == 0) fill(target, source, width, run);
-      else copy_strided(target, source, inner, width, run);
+      if (inner == 1)
+        std::memcpy(target, source, static_cast<size_t>(run * width));
+      else if (inner == 0)
+        fill(target, source, width, run);
+      else
+        copy_strided(target, source, inner, width, run);
       target += run * width, n -= run;
       offset += run * inner, at[last] += run;
       for (size_t d = last; at[d] == p_.axes[d] && d > 0; --d) {
@@ -126,13 +139,14 @@ void run_tiles(const TileProgram& program, const frl::Call& call) {
   const int64_t tiles_a_row = (program.row + program.tile - 1) / program.tile;
   frl::for_slices(call.host, program.rows * tiles_a_row, program.tile_ns, 0,
                   [&](int64_t begin, int64_t end, void*) {
-    alignas(64) std::byte arena[kArenaBytes];
-    TileRun run(program, call, arena);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t column = i % tiles_a_row * program.tile;
-      run.tile(i / tiles_a_row, column, std::min(program.tile, program.row - column));
-    }
-  });
+                    alignas(64) std::byte arena[kArenaBytes];
+                    TileRun run(program, call, arena);
+                    for (int64_t i = begin; i < end; ++i) {
+                      const int64_t column = i % tiles_a_row * program.tile;
+                      run.tile(i / tiles_a_row, column,
+                               std::min(program.tile, program.row - column));
+                    }
+                  });
 }
 
 }  // namespace cpu

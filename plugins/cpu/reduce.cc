@@ -14,28 +14,38 @@ struct Combine {
 
   W operator()(W a, W b) const {
     switch (by) {
-      case FRL_OP_mul: return a * b;
-      case FRL_OP_max: return a > b || a != a ? a : b;
-      case FRL_OP_min: return a < b || a != a ? a : b;
-      default: return a + b;
+      case FRL_OP_mul:
+        return a * b;
+      case FRL_OP_max:
+        return a > b || a != a ? a : b;
+      case FRL_OP_min:
+        return a < b || a != a ? a : b;
+      default:
+        return a + b;
     }
   }
 };
 // What elements of type T are accumulated in: signed and unsigned 64 bits wrap alike, but compare
 // differently.
 template <class T>
-using Wide = std::conditional_t<kIsFloat<T>, double, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+using Wide = std::conditional_t<kIsFloat<T>, double,
+                                std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
 
 template <class T>
 Wide<T> neutral(int64_t by) {
   using W = Wide<T>;
   if (by == FRL_OP_mul) return 1;
   if (by != FRL_OP_max && by != FRL_OP_min) return 0;
-  if constexpr (kIsFloat<T>) return by == FRL_OP_max ? -INFINITY : INFINITY;
-  else return static_cast<W>(by == FRL_OP_max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+  if constexpr (kIsFloat<T>)
+    return by == FRL_OP_max ? -INFINITY : INFINITY;
+  else
+    return static_cast<W>(by == FRL_OP_max ? std::numeric_limits<T>::lowest()
+                                           : std::numeric_limits<T>::max());
 }
 template <class T>
-Wide<T> widen(T x) { return static_cast<Wide<T>>(load(x)); }
+Wide<T> widen(T x) {
+  return static_cast<Wide<T>>(load(x));
+}
 // Bool keeps the lowest bit.
 template <class T>
 T narrow(Wide<T> x, bool is_bool) {
@@ -116,13 +126,14 @@ class Reduce {
     const int64_t inner = p_.reduced.back() == 1 ? p_.kept.back() : 1;
     if (inner == 0 || n_kept_ == 0) return;
     const int64_t chunks = (inner + kChunk - 1) / kChunk;
-    frl::for_slices(host, n_kept_ / inner * chunks, ns * static_cast<double>(std::min(inner, kChunk)), 0,
+    frl::for_slices(host, n_kept_ / inner * chunks,
+                    ns * static_cast<double>(std::min(inner, kChunk)), 0,
                     [&](int64_t begin, int64_t end, void*) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i % chunks * kChunk;
-        chunk(y, x, i / chunks * inner + first, std::min(kChunk, inner - first));
-      }
-    });
+                      for (int64_t i = begin; i < end; ++i) {
+                        const int64_t first = i % chunks * kChunk;
+                        chunk(y, x, i / chunks * inner + first, std::min(kChunk, inner - first));
+                      }
+                    });
   }
 
  private:
@@ -177,7 +188,8 @@ KernelPtr make_reduce(const Context& context, const Request& region) {
 
 KernelPtr make_cumulative(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
-  const Split s = split_at(x.value, axis_index(x.value, region.attribute_i(FRL_AT_cumulative_axis)));
+  const Split s =
+      split_at(x.value, axis_index(x.value, region.attribute_i(FRL_AT_cumulative_axis)));
   const int64_t by = region.attribute_i(FRL_AT_cumulative_by);
   const bool exclusive = region.attribute_i(FRL_AT_cumulative_exclusive) != 0;
   const bool reverse = region.attribute_i(FRL_AT_cumulative_reverse) != 0;
@@ -186,17 +198,17 @@ KernelPtr make_cumulative(const Context&, const Request& region) {
     return make_kernel([=, from = Place(x), to = Place(y)](const frl::Call& call) {
       frl::for_slices(call.host, s.outer * s.inner, 2.0 * static_cast<double>(s.n), 0,
                       [&](int64_t begin, int64_t end, void*) {
-        for (int64_t k = begin; k < end; ++k) {
-          const int64_t first = k / s.inner * s.n * s.inner + k % s.inner;
-          Wide<T> so_far = neutral<T>(by);
-          for (int64_t i = 0; i < s.n; ++i) {
-            const int64_t at = first + (reverse ? s.n - 1 - i : i) * s.inner;
-            const Wide<T> before = so_far;
-            so_far = combine(so_far, widen(from.in<T>(call)[at]));
-            to.out<T>(call)[at] = narrow<T>(exclusive ? before : so_far, false);
-          }
-        }
-      });
+                        for (int64_t k = begin; k < end; ++k) {
+                          const int64_t first = k / s.inner * s.n * s.inner + k % s.inner;
+                          Wide<T> so_far = neutral<T>(by);
+                          for (int64_t i = 0; i < s.n; ++i) {
+                            const int64_t at = first + (reverse ? s.n - 1 - i : i) * s.inner;
+                            const Wide<T> before = so_far;
+                            so_far = combine(so_far, widen(from.in<T>(call)[at]));
+                            to.out<T>(call)[at] = narrow<T>(exclusive ? before : so_far, false);
+                          }
+                        }
+                      });
     });
   });
 }

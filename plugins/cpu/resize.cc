@@ -7,7 +7,14 @@ namespace cpu {
 namespace {
 
 enum Mode : int64_t { kNearest, kLinear, kCubic };
-enum Coordinate : int64_t { kHalfPixel, kPytorchHalfPixel, kAlignCorners, kAsymmetric, kCrop, kHalfPixelSymmetric };
+enum Coordinate : int64_t {
+  kHalfPixel,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kCrop,
+  kHalfPixelSymmetric
+};
 
 struct Rule {
   int64_t mode, coordinate, nearest;
@@ -24,27 +31,42 @@ struct ResizeAxis {
 
   // Where result position i lies among the operand's.
   double coordinate(int64_t i) const {
-    const double x = static_cast<double>(i), last = static_cast<double>(n - 1), m = static_cast<double>(size);
+    const double x = static_cast<double>(i), last = static_cast<double>(n - 1),
+                 m = static_cast<double>(size);
     switch (rule->coordinate) {
-      case kPytorchHalfPixel: return size > 1 ? (x + 0.5) / scale - 0.5 : 0;
-      case kAlignCorners: return size > 1 ? x * last / (m - 1) : 0;
-      case kAsymmetric: return x / scale;
-      case kCrop: return size > 1 ? start * last + x * (end - start) * last / (m - 1) : 0.5 * (start + end) * last;
-      case kHalfPixelSymmetric: return static_cast<double>(n) / 2 * (1 - m / (scale * static_cast<double>(n))) + (x + 0.5) / scale - 0.5;
-      default: return (x + 0.5) / scale - 0.5;
+      case kPytorchHalfPixel:
+        return size > 1 ? (x + 0.5) / scale - 0.5 : 0;
+      case kAlignCorners:
+        return size > 1 ? x * last / (m - 1) : 0;
+      case kAsymmetric:
+        return x / scale;
+      case kCrop:
+        return size > 1 ? start * last + x * (end - start) * last / (m - 1)
+                        : 0.5 * (start + end) * last;
+      case kHalfPixelSymmetric:
+        return static_cast<double>(n) / 2 * (1 - m / (scale * static_cast<double>(n))) +
+               (x + 0.5) / scale - 0.5;
+      default:
+        return (x + 0.5) / scale - 0.5;
     }
   }
   bool is_outside(int64_t i) const {
     const double x = coordinate(i);
     return rule->coordinate == kCrop && !(x >= 0 && x <= static_cast<double>(n - 1));
   }
-  int64_t clamp(double place) const { return static_cast<int64_t>(std::clamp(place, 0.0, static_cast<double>(n - 1))); }
+  int64_t clamp(double place) const {
+    return static_cast<int64_t>(std::clamp(place, 0.0, static_cast<double>(n - 1)));
+  }
   int64_t nearest_place(double x) const {
     switch (rule->nearest) {
-      case 1: return clamp(std::floor(x + 0.5));
-      case 2: return clamp(std::floor(x));
-      case 3: return clamp(std::ceil(x));
-      default: return clamp(std::ceil(x - 0.5));
+      case 1:
+        return clamp(std::floor(x + 0.5));
+      case 2:
+        return clamp(std::floor(x));
+      case 3:
+        return clamp(std::ceil(x));
+      default:
+        return clamp(std::ceil(x - 0.5));
     }
   }
   // Of an element at this distance, before weights are made to sum to 1.
@@ -57,7 +79,9 @@ struct ResizeAxis {
   }
   // An antialiased filter is as much wider as the result is smaller.
   double stretch() const { return rule->antialias ? std::min(scale, 1.0) : 1; }
-  int64_t reach() const { return static_cast<int64_t>(std::ceil((rule->mode == kLinear ? 1 : 2) / stretch())); }
+  int64_t reach() const {
+    return static_cast<int64_t>(std::ceil((rule->mode == kLinear ? 1 : 2) / stretch()));
+  }
 
   // fn(place, weight) for what result position i is made of; weights sum to 1.
   template <class Fn>
@@ -86,49 +110,64 @@ struct ResizeAxis {
 
 void check_axis(const ResizeAxis& a) {
   constexpr double kLeast = 1e-9, kMost = 1e9;  // within these, coordinates are far from overflow
-  const bool usable = a.scale >= kLeast && a.scale <= kMost && std::fabs(a.start) <= kMost && std::fabs(a.end) <= kMost;
+  const bool usable = a.scale >= kLeast && a.scale <= kMost && std::fabs(a.start) <= kMost &&
+                      std::fabs(a.end) <= kMost;
   if (!usable || (a.rule->mode != kNearest && a.reach() > 4 * a.n + 4))
-    throw frl::Failure(FRL_INVALID, "resize: want scales of about size over extent, got " + std::to_string(a.scale) +
-                                        " for " + std::to_string(a.size) + " over " + std::to_string(a.n));
+    throw frl::Failure(FRL_INVALID, "resize: want scales of about size over extent, got " +
+                                        std::to_string(a.scale) + " for " + std::to_string(a.size) +
+                                        " over " + std::to_string(a.n));
 }
 
 // y[o, i, k] = sum over taps of x[o, place, k]; sums in f64 for f64, in f32 otherwise.
 template <class T>
-void resample(const frl_host* host, const ResizeAxis& axis, const T* x, T* y, int64_t outer, int64_t inner) {
+void resample(const frl_host* host, const ResizeAxis& axis, const T* x, T* y, int64_t outer,
+              int64_t inner) {
   const double taps = axis.rule->mode == kNearest ? 1 : 2.0 * static_cast<double>(axis.reach());
   frl::for_slices(host, outer * axis.size, static_cast<double>(inner) * taps * 0.5 + 20 * taps, 0,
                   [&](int64_t begin, int64_t end, void*) {
-    for (int64_t row = begin; row < end; ++row) {
-      T* to = y + row * inner;
-      bool first = true;
-      axis.taps(row % axis.size, [&](int64_t place, double weight) {
-        const T* from = x + (row / axis.size * axis.n + place) * inner;
-        if constexpr (std::is_floating_point_v<T>) {
-          const T w = static_cast<T>(weight);
-          if (weight == 1) std::copy_n(from, inner, to);
-          else if (first) for (int64_t k = 0; k < inner; ++k) to[k] = w * from[k];
-          else for (int64_t k = 0; k < inner; ++k) to[k] += w * from[k];
-        } else {
-          std::copy_n(from, inner, to);
-        }
-        first = false;
-      });
-    }
-  });
+                    for (int64_t row = begin; row < end; ++row) {
+                      T* to = y + row * inner;
+                      bool first = true;
+                      axis.taps(row % axis.size, [&](int64_t place, double weight) {
+                        const T* from = x + (row / axis.size * axis.n + place) * inner;
+                        if constexpr (std::is_floating_point_v<T>) {
+                          const T w = static_cast<T>(weight);
+                          if (weight == 1)
+                            std::copy_n(from, inner, to);
+                          else if (first)
+                            for (int64_t k = 0; k < inner; ++k) to[k] = w * from[k];
+                          else
+                            for (int64_t k = 0; k < inner; ++k) to[k] += w * from[k];
+                        } else {
+                          std::copy_n(from, inner, to);
+                        }
+                        first = false;
+                      });
+                    }
+                  });
 }
 
 class Resize final : public frl::Kernel {
  public:
   Resize(const Request& request, bool floats)
-      : x_(request.operand(0)), scales_(request.operand(1)), region_(request.operand(2)), y_(request.result(0)),
-        shape_(request.operand(0).value), result_(request.result(0).value), floats_(floats) {
-    rule_ = {request.attribute_i(FRL_AT_resize_mode), request.attribute_i(FRL_AT_resize_coordinate),
-             request.attribute_i(FRL_AT_resize_nearest), request.attribute_f(FRL_AT_resize_cubic_a),
-             request.attribute_i(FRL_AT_resize_exclude_outside) != 0, request.attribute_i(FRL_AT_resize_antialias) != 0,
+      : x_(request.operand(0)),
+        scales_(request.operand(1)),
+        region_(request.operand(2)),
+        y_(request.result(0)),
+        shape_(request.operand(0).value),
+        result_(request.result(0).value),
+        floats_(floats) {
+    rule_ = {request.attribute_i(FRL_AT_resize_mode),
+             request.attribute_i(FRL_AT_resize_coordinate),
+             request.attribute_i(FRL_AT_resize_nearest),
+             request.attribute_f(FRL_AT_resize_cubic_a),
+             request.attribute_i(FRL_AT_resize_exclude_outside) != 0,
+             request.attribute_i(FRL_AT_resize_antialias) != 0,
              request.attribute_f(FRL_AT_resize_extrapolation)};
     // Two buffers for what lies between the axes, each as large as any step.
     int64_t most = 1;
-    for (uint32_t d = 0; d < result_.rank; ++d) most *= std::max(shape_.extents[d], result_.extents[d]);
+    for (uint32_t d = 0; d < result_.rank; ++d)
+      most *= std::max(shape_.extents[d], result_.extents[d]);
     buffer_ = static_cast<uint64_t>(most * frl::element_bytes(result_.type) + 63) / 64 * 64;
     scratch_bytes = 2 * buffer_;
     scratch_ = y_.argument() + 1;
@@ -147,9 +186,12 @@ class Resize final : public frl::Kernel {
     ResizeAxis axes[FRL_MAX_RANK];
     size_t last = FRL_MAX_RANK;
     for (size_t d = 0; d < result_.rank; ++d) {
-      axes[d] = {shape_.extents[d], result_.extents[d], scales_.in<double>(call)[d],
+      axes[d] = {shape_.extents[d],
+                 result_.extents[d],
+                 scales_.in<double>(call)[d],
                  region_.present() ? region_.in<double>(call)[d] : 0,
-                 region_.present() ? region_.in<double>(call)[result_.rank + d] : 1, &rule_};
+                 region_.present() ? region_.in<double>(call)[result_.rank + d] : 1,
+                 &rule_};
       check_axis(axes[d]);
       if (!axes[d].is_identity()) last = d;
     }
@@ -181,8 +223,11 @@ class Resize final : public frl::Kernel {
   // Integers come by size alone: their bits.
   template <class T>
   T outside() const {
-    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(rule_.extrapolation);
-    else return static_cast<T>(static_cast<int64_t>(std::isnan(rule_.extrapolation) ? 0 : std::clamp(rule_.extrapolation, -9e18, 9e18)));
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<T>(rule_.extrapolation);
+    else
+      return static_cast<T>(static_cast<int64_t>(
+          std::isnan(rule_.extrapolation) ? 0 : std::clamp(rule_.extrapolation, -9e18, 9e18)));
   }
 
   Place x_, scales_, region_, y_;

@@ -21,7 +21,8 @@ struct GridAxis {
   }
   // Mirrored at the centres of the outer elements, or at their outer edges.
   double reflect(double x) const {
-    const double low = align_corners ? 0 : -0.5, span = align_corners ? last() : static_cast<double>(n);
+    const double low = align_corners ? 0 : -0.5,
+                 span = align_corners ? last() : static_cast<double>(n);
     if (span == 0) return 0;
     const double away = std::fabs(x - low), rest = std::fmod(away, span);
     const bool back = std::fmod(std::floor(away / span), 2) != 0;
@@ -55,7 +56,8 @@ Neighbours neighbours_at(double x, int64_t mode) {
 }
 
 template <class T>
-double sample(const T* image, const GridAxis& v, const GridAxis& h, int64_t mode, double gx, double gy) {
+double sample(const T* image, const GridAxis& v, const GridAxis& h, int64_t mode, double gx,
+              double gy) {
   double x = h.coordinate(gx), y = v.coordinate(gy);
   // Bicubic neighbours are moved inside one by one, the others by where the sample lies.
   if (mode != kBicubic) x = h.inside(x), y = v.inside(y);
@@ -79,7 +81,8 @@ struct RoiAxis {
   double start, bin;  // of the region, and the extent of one result element
   int64_t samples;    // in each bin
   double place(int64_t i, int64_t k) const {
-    return start + static_cast<double>(i) * bin + (static_cast<double>(k) + 0.5) * bin / static_cast<double>(samples);
+    return start + static_cast<double>(i) * bin +
+           (static_cast<double>(k) + 0.5) * bin / static_cast<double>(samples);
   }
 };
 struct RoiRule {
@@ -94,8 +97,8 @@ struct RoiRule {
     const double bin = extent / static_cast<double>(size);
     const double samples = ratio ? static_cast<double>(ratio) : std::ceil(bin);
     if (!std::isfinite(begin) || !(ratio || samples <= 4 * static_cast<double>(n) + 16))
-      throw frl::Failure(FRL_INVALID, "roi_align: want a region about as large as the image, got " + std::to_string(from) +
-                                          " to " + std::to_string(to));
+      throw frl::Failure(FRL_INVALID, "roi_align: want a region about as large as the image, got " +
+                                          std::to_string(from) + " to " + std::to_string(to));
     return {begin, bin, std::max<int64_t>(static_cast<int64_t>(samples), 0)};
   }
 };
@@ -107,7 +110,8 @@ struct Image {
   double at(int64_t y, int64_t x) const { return static_cast<double>(pixels[y * w + x]); }
 };
 
-// fn(weighted pixel) for the four around a place; false if the place is more than one pixel outside.
+// fn(weighted pixel) for the four around a place; false if the place is more than one pixel
+// outside.
 template <class T, class Fn>
 bool corners(const Image<T>& image, double y, double x, Fn&& fn) {
   const double h = static_cast<double>(image.h), w = static_cast<double>(image.w);
@@ -122,7 +126,8 @@ bool corners(const Image<T>& image, double y, double x, Fn&& fn) {
 }
 
 template <class T>
-double align(const Image<T>& image, const RoiAxis& v, const RoiAxis& h, int64_t row, int64_t column, bool is_max) {
+double align(const Image<T>& image, const RoiAxis& v, const RoiAxis& h, int64_t row, int64_t column,
+             bool is_max) {
   double sum = 0, most = -INFINITY;
   const auto take = [&](double x) {
     sum += x;
@@ -140,54 +145,70 @@ double align(const Image<T>& image, const RoiAxis& v, const RoiAxis& h, int64_t 
 
 KernelPtr make_grid_sample(const Context&, const Request& request) {
   const frl::Operand x = request.operand(0), grid = request.operand(1), y = request.result(0);
-  const int64_t mode = request.attribute_i(FRL_AT_grid_sample_mode), padding = request.attribute_i(FRL_AT_grid_sample_padding);
+  const int64_t mode = request.attribute_i(FRL_AT_grid_sample_mode),
+                padding = request.attribute_i(FRL_AT_grid_sample_padding);
   const bool align_corners = request.attribute_i(FRL_AT_grid_sample_align_corners) != 0;
-  const GridAxis v{x.value.extent(-2), padding, align_corners}, h{x.value.extent(-1), padding, align_corners};
-  const int64_t channels = y.value.extents[1], area = y.value.extent(-1) * y.value.extent(-2), n = y.value.n_elements();
+  const GridAxis v{x.value.extent(-2), padding, align_corners},
+      h{x.value.extent(-1), padding, align_corners};
+  const int64_t channels = y.value.extents[1], area = y.value.extent(-1) * y.value.extent(-2),
+                n = y.value.n_elements();
   return with_float(y.value.type, [&]<class T>(T) {
-    return make_kernel([=, from = Place(x), places = Place(grid), to = Place(y)](const frl::Call& call) {
-      if (n == 0) return;
-      if (v.n == 0 || h.n == 0) return std::fill_n(to.out<T>(call), n, T{0}), void();
-      frl::for_slices(call.host, n, 60, 0, [&](int64_t begin, int64_t end, void*) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t plane = i / area;
-          const T* g = places.in<T>(call) + (plane / channels * area + i % area) * 2;
-          to.out<T>(call)[i] = static_cast<T>(
-              sample(from.in<T>(call) + plane * v.n * h.n, v, h, mode, static_cast<double>(g[0]), static_cast<double>(g[1])));
-        }
-      });
-    });
+    return make_kernel(
+        [=, from = Place(x), places = Place(grid), to = Place(y)](const frl::Call& call) {
+          if (n == 0) return;
+          if (v.n == 0 || h.n == 0) return std::fill_n(to.out<T>(call), n, T{0}), void();
+          frl::for_slices(call.host, n, 60, 0, [&](int64_t begin, int64_t end, void*) {
+            for (int64_t i = begin; i < end; ++i) {
+              const int64_t plane = i / area;
+              const T* g = places.in<T>(call) + (plane / channels * area + i % area) * 2;
+              to.out<T>(call)[i] =
+                  static_cast<T>(sample(from.in<T>(call) + plane * v.n * h.n, v, h, mode,
+                                        static_cast<double>(g[0]), static_cast<double>(g[1])));
+            }
+          });
+        });
   });
 }
 
 KernelPtr make_roi_align(const Context&, const Request& request) {
-  const frl::Operand x = request.operand(0), rois = request.operand(1), batch = request.operand(2), y = request.result(0);
-  const RoiRule rule{request.attribute_i(FRL_AT_roi_align_height), request.attribute_i(FRL_AT_roi_align_width),
+  const frl::Operand x = request.operand(0), rois = request.operand(1), batch = request.operand(2),
+                     y = request.result(0);
+  const RoiRule rule{request.attribute_i(FRL_AT_roi_align_height),
+                     request.attribute_i(FRL_AT_roi_align_width),
                      request.attribute_i(FRL_AT_roi_align_sampling_ratio),
                      request.attribute_i(FRL_AT_roi_align_by) == FRL_OP_max,
-                     request.attribute_i(FRL_AT_roi_align_half_pixel) != 0, request.attribute_f(FRL_AT_roi_align_spatial_scale)};
+                     request.attribute_i(FRL_AT_roi_align_half_pixel) != 0,
+                     request.attribute_f(FRL_AT_roi_align_spatial_scale)};
   return with_float(y.value.type, [&]<class T>(T) {
-    return make_kernel([=, v = x.value, n = y.value.n_elements(), n_rois = y.value.extents[0], from = Place(x),
-                        boxes = Place(rois), images = Place(batch), to = Place(y)](const frl::Call& call) {
+    return make_kernel([=, v = x.value, n = y.value.n_elements(), n_rois = y.value.extents[0],
+                        from = Place(x), boxes = Place(rois), images = Place(batch),
+                        to = Place(y)](const frl::Call& call) {
       if (n == 0) return;
-      if (v.extent(-1) == 0 || v.extent(-2) == 0) return std::fill_n(to.out<T>(call), n, T{0}), void();
+      if (v.extent(-1) == 0 || v.extent(-2) == 0)
+        return std::fill_n(to.out<T>(call), n, T{0}), void();
       const int64_t channels = v.extents[1], area = rule.height * rule.width;
-      frl::for_slices(call.host, n_rois, static_cast<double>(channels * area) * 100, 0, [&](int64_t begin, int64_t end, void*) {
-        for (int64_t r = begin; r < end; ++r) {
-          const int64_t image = images.in<int64_t>(call)[r];
-          if (image < 0 || image >= v.extents[0])
-            throw frl::Failure(FRL_INVALID, "roi_align: want batch indices below " + std::to_string(v.extents[0]) + ", got " + std::to_string(image));
-          const T* box = boxes.in<T>(call) + r * 4;
-          const auto at = [&](int k) { return static_cast<double>(box[k]); };
-          const RoiAxis h = rule.axis(at(0), at(2), rule.width, v.extent(-1)), w = rule.axis(at(1), at(3), rule.height, v.extent(-2));
-          for (int64_t c = 0; c < channels; ++c) {
-            const Image<T> plane{from.in<T>(call) + (image * channels + c) * v.extent(-1) * v.extent(-2), v.extent(-2), v.extent(-1)};
-            for (int64_t i = 0; i < area; ++i)
-              to.out<T>(call)[(r * channels + c) * area + i] =
-                  static_cast<T>(align(plane, w, h, i / rule.width, i % rule.width, rule.is_max));
-          }
-        }
-      });
+      frl::for_slices(call.host, n_rois, static_cast<double>(channels * area) * 100, 0,
+                      [&](int64_t begin, int64_t end, void*) {
+                        for (int64_t r = begin; r < end; ++r) {
+                          const int64_t image = images.in<int64_t>(call)[r];
+                          if (image < 0 || image >= v.extents[0])
+                            throw frl::Failure(FRL_INVALID, "roi_align: want batch indices below " +
+                                                                std::to_string(v.extents[0]) +
+                                                                ", got " + std::to_string(image));
+                          const T* box = boxes.in<T>(call) + r * 4;
+                          const auto at = [&](int k) { return static_cast<double>(box[k]); };
+                          const RoiAxis h = rule.axis(at(0), at(2), rule.width, v.extent(-1)),
+                                        w = rule.axis(at(1), at(3), rule.height, v.extent(-2));
+                          for (int64_t c = 0; c < channels; ++c) {
+                            const Image<T> plane{from.in<T>(call) + (image * channels + c) *
+                                                                        v.extent(-1) * v.extent(-2),
+                                                 v.extent(-2), v.extent(-1)};
+                            for (int64_t i = 0; i < area; ++i)
+                              to.out<T>(call)[(r * channels + c) * area + i] = static_cast<T>(
+                                  align(plane, w, h, i / rule.width, i % rule.width, rule.is_max));
+                          }
+                        }
+                      });
     });
   });
 }

@@ -28,7 +28,8 @@ WidenedKernel::WidenedKernel(const Context& context, const frl::Region& region, 
     Argument a;
     if (is_narrow(v) && !packed) {
       const bool half = v.type == FRL_F16;
-      a = {in ? (half ? isa.load_f16 : isa.load_bf16) : (half ? isa.store_f16 : isa.store_bf16), v.n_elements(), offset};
+      a = {in ? (half ? isa.load_f16 : isa.load_bf16) : (half ? isa.store_f16 : isa.store_bf16),
+           v.n_elements(), offset};
       offset += f32_bytes(a.n);
     }
     list.push_back(a);
@@ -58,11 +59,13 @@ void WidenedKernel::convert(const frl_host* host, const Argument& a, void* to, c
                             int64_t to_bytes) const {
   constexpr int64_t kPart = 4096;
   const int64_t from_bytes = 6 - to_bytes;  // one side has 2, the other 4
-  frl::for_slices(host, (a.n + kPart - 1) / kPart, 0.1 * kPart, 0, [&](int64_t begin, int64_t end, void*) {
-    const int64_t first = begin * kPart, n = std::min(a.n, end * kPart) - first;
-    a.convert(static_cast<std::byte*>(to) + first * to_bytes, static_cast<const std::byte*>(from) + first * from_bytes,
-              nullptr, nullptr, n, nullptr);
-  });
+  frl::for_slices(host, (a.n + kPart - 1) / kPart, 0.1 * kPart, 0,
+                  [&](int64_t begin, int64_t end, void*) {
+                    const int64_t first = begin * kPart, n = std::min(a.n, end * kPart) - first;
+                    a.convert(static_cast<std::byte*>(to) + first * to_bytes,
+                              static_cast<const std::byte*>(from) + first * from_bytes, nullptr,
+                              nullptr, n, nullptr);
+                  });
 }
 
 void WidenedKernel::run(const frl::Call& call) const {
@@ -84,7 +87,8 @@ void WidenedKernel::run(const frl::Call& call) const {
       convert(call.host, outputs_[i], call.args[inputs_.size() + i], args[inputs_.size() + i], 2);
 }
 
-void WidenedKernel::pack(uint32_t input, const std::byte* source, std::byte* target, const frl_host* host) const {
+void WidenedKernel::pack(uint32_t input, const std::byte* source, std::byte* target,
+                         const frl_host* host) const {
   for (size_t i = 0; i < packs.size(); ++i) {
     if (packs[i].input != input) continue;
     const Argument& a = pack_sources_[i];

@@ -1,5 +1,5 @@
-// 16-bit floats through an f32 kernel: operands are converted on the way in, results on the way out,
-// each rounded once.
+// 16-bit floats through an f32 kernel: operands are converted on the way in, results on the way
+// out, each rounded once.
 #pragma once
 
 #include "plugins/cpu/kernels.h"
@@ -13,7 +13,8 @@ class WidenedKernel final : public frl::Kernel {
  public:
   WidenedKernel(const Context& context, const frl::Region& region, KernelPtr inner);
   void run(const frl::Call& call) const override;
-  void pack(uint32_t input, const std::byte* source, std::byte* target, const frl_host* host) const override;
+  void pack(uint32_t input, const std::byte* source, std::byte* target,
+            const frl_host* host) const override;
 
  private:
   struct Argument {
@@ -21,7 +22,8 @@ class WidenedKernel final : public frl::Kernel {
     int64_t n = 0;             // elements
     uint64_t offset = 0;       // of its f32 form in the scratch
   };
-  void convert(const frl_host* host, const Argument& a, void* to, const void* from, int64_t to_bytes) const;
+  void convert(const frl_host* host, const Argument& a, void* to, const void* from,
+               int64_t to_bytes) const;
 
   KernelPtr inner_;
   std::vector<Argument> inputs_, outputs_, pack_sources_;

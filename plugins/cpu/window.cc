@@ -9,7 +9,8 @@ Window read_window(const Request& request, const frl::Value& x, const frl::Value
   const std::vector<int64_t> pads = request.attribute_list(first_slot + 2);
   const size_t rank = kernel.size();
   if (rank == 0 || rank > 3)
-    throw frl::Failure(FRL_NO_SHAPE, "window: want 1 to 3 spatial axes, got " + std::to_string(rank));
+    throw frl::Failure(FRL_NO_SHAPE,
+                       "window: want 1 to 3 spatial axes, got " + std::to_string(rank));
   Window out;
   for (size_t i = 0; i < rank; ++i) {
     WindowAxis& a = out.axis[3 - rank + i];

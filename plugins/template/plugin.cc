@@ -8,7 +8,8 @@
 
 namespace {
 
-// ---- what it runs: a row for each op with its C++, a row for each operand, a row for each claim ----
+// ---- what it runs: a row for each op with its C++, a row for each operand, a row for each claim
+// ----
 
 struct PointwiseOp {
   uint32_t op;
@@ -48,7 +49,10 @@ constexpr frl_cost kCost =
 // ---- how: a Kernel keeps what it needs of the region ----
 
 struct Pointwise final : frl::Kernel {
-  struct Step { float (*apply)(float, float); size_t a, b, result; };
+  struct Step {
+    float (*apply)(float, float);
+    size_t a, b, result;
+  };
   size_t n_values, n_inputs;
   std::vector<size_t> inputs, outputs;  // value numbers
   std::vector<frl::Extents> strides;    // of the inputs, aligned to the result's axes
@@ -78,20 +82,22 @@ struct Pointwise final : frl::Kernel {
   void run(const frl::Call& call) const override {
     frl::for_slices(call.host, shape.n_elements(), 2.0 * double(steps.size()),
                     n_values * sizeof(float), [&](int64_t begin, int64_t end, void* scratch) {
-      auto* value = static_cast<float*>(scratch);
-      for (const auto& [id, x] : literals) value[id] = x;
-      for (int64_t i = begin; i < end; ++i) {
-        for (size_t k = 0; k < inputs.size(); ++k) {
-          int64_t at = 0;
-          for (int64_t d = shape.rank, rest = i; d-- > 0; rest /= shape.extents[size_t(d)])
-            at += rest % shape.extents[size_t(d)] * strides[k][size_t(d)];
-          value[inputs[k]] = call.in<float>(int(k))[at];
-        }
-        for (const Step& s : steps) value[s.result] = s.apply(value[s.a], value[s.b]);
-        for (size_t k = 0; k < outputs.size(); ++k)
-          call.out<float>(int(inputs.size() + k))[i] = value[outputs[k]];
-      }
-    });
+                      auto* value = static_cast<float*>(scratch);
+                      for (const auto& [id, x] : literals) value[id] = x;
+                      for (int64_t i = begin; i < end; ++i) {
+                        for (size_t k = 0; k < inputs.size(); ++k) {
+                          int64_t at = 0;
+                          for (int64_t d = shape.rank, rest = i; d-- > 0;
+                               rest /= shape.extents[size_t(d)])
+                            at += rest % shape.extents[size_t(d)] * strides[k][size_t(d)];
+                          value[inputs[k]] = call.in<float>(int(k))[at];
+                        }
+                        for (const Step& s : steps)
+                          value[s.result] = s.apply(value[s.a], value[s.b]);
+                        for (size_t k = 0; k < outputs.size(); ++k)
+                          call.out<float>(int(inputs.size() + k))[i] = value[outputs[k]];
+                      }
+                    });
   }
 };
 
@@ -102,22 +108,23 @@ struct Softmax final : frl::Kernel {
     const int64_t n = x.extent(-1);
     frl::for_slices(call.host, n ? x.n_elements() / n : 0, 5.0 * double(n), 0,
                     [&](int64_t begin, int64_t end, void*) {
-      for (int64_t row = begin; row < end; ++row) {
-        const float* src = call.in<float>(0) + row * n;
-        float* dst = call.out<float>(1) + row * n;
-        const float top = *std::max_element(src, src + n);
-        double sum = 0;
-        for (int64_t i = 0; i < n; ++i) sum += dst[i] = std::exp(src[i] - top);
-        for (int64_t i = 0; i < n; ++i) dst[i] = float(dst[i] / sum);
-      }
-    });
+                      for (int64_t row = begin; row < end; ++row) {
+                        const float* src = call.in<float>(0) + row * n;
+                        float* dst = call.out<float>(1) + row * n;
+                        const float top = *std::max_element(src, src + n);
+                        double sum = 0;
+                        for (int64_t i = 0; i < n; ++i) sum += dst[i] = std::exp(src[i] - top);
+                        for (int64_t i = 0; i < n; ++i) dst[i] = float(dst[i] / sum);
+                      }
+                    });
   }
 };
 
 struct Template final : frl::InlineDevice {
   using InlineDevice::InlineDevice;
   static std::span<const frl_device_row> rows() {
-    static const frl_device_row row[] = {frl::host_device_row("template", frl::rows(kClaims), &kCost)};
+    static const frl_device_row row[] = {
+        frl::host_device_row("template", frl::rows(kClaims), &kCost)};
     return row;
   }
   std::unique_ptr<frl::Kernel> compile(const frl::Region& region) override {

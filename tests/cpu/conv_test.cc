@@ -23,7 +23,9 @@ Shape result_of(const Case& c) {
   Shape y{c.x[0], c.w[0]};
   const size_t r = c.x.size() - 2;
   for (size_t i = 0; i < r; ++i)
-    y.push_back((c.x[2 + i] + c.pads[i] + c.pads[r + i] - (c.w[2 + i] - 1) * c.dilations[i] - 1) / c.strides[i] + 1);
+    y.push_back((c.x[2 + i] + c.pads[i] + c.pads[r + i] - (c.w[2 + i] - 1) * c.dilations[i] - 1) /
+                    c.strides[i] +
+                1);
   return y;
 }
 // Sum and sum of sizes at one place of the result.
@@ -67,17 +69,28 @@ TEST_P(ConvOnIsa, every_window_and_type) {
   for (int type : {FRL_F32, FRL_F64, FRL_F16, FRL_I32, FRL_I8})
     for (const Case& c : kCases)
       for (bool weight : {false, true}) {
-        const Tensor x = random(type, c.x, 1), w = random(type, c.w, 2), bias = random(type, {c.w[0]}, 3);
-        const Result r = run_op(cpu(GetParam()), FRL_OP_conv, attributes_of(c), {x, w, bias}, {Tensor(type, result_of(c))}, weight ? std::vector<size_t>{1} : std::vector<size_t>{});
+        const Tensor x = random(type, c.x, 1), w = random(type, c.w, 2),
+                     bias = random(type, {c.w[0]}, 3);
+        const Result r = run_op(cpu(GetParam()), FRL_OP_conv, attributes_of(c), {x, w, bias},
+                                {Tensor(type, result_of(c))},
+                                weight ? std::vector<size_t>{1} : std::vector<size_t>{});
         ASSERT_EQ(r.error, "");
         const Tensor& y = r.outputs[0];
         for (int64_t i = 0; i < y.n(); ++i) {
           const Shape at = index_of(i, y.shape);
           const auto [sum, size] = conv_at(c, x, w, at);
-          if (type == FRL_I8) { ASSERT_EQ(y.int_at(i), int64_t(int8_t(int64_t(sum + bias.at(at[1]))))); continue; }
-          if (type == FRL_I32) { ASSERT_EQ(double(y.int_at(i)), sum + bias.at(at[1])); continue; }
-          const std::string why = differs(type, y.at(i), sum + bias.at(at[1]), 2, (type == FRL_F64 ? 1e-15 : 1e-6) * (size + 1));
-          ASSERT_EQ(why, "") << "type " << type << " element " << i << " x " << c.x[1] << " w " << c.w[0];
+          if (type == FRL_I8) {
+            ASSERT_EQ(y.int_at(i), int64_t(int8_t(int64_t(sum + bias.at(at[1])))));
+            continue;
+          }
+          if (type == FRL_I32) {
+            ASSERT_EQ(double(y.int_at(i)), sum + bias.at(at[1]));
+            continue;
+          }
+          const std::string why = differs(type, y.at(i), sum + bias.at(at[1]), 2,
+                                          (type == FRL_F64 ? 1e-15 : 1e-6) * (size + 1));
+          ASSERT_EQ(why, "") << "type " << type << " element " << i << " x " << c.x[1] << " w "
+                             << c.w[0];
         }
       }
 }
@@ -86,13 +99,16 @@ TEST_P(ConvOnIsa, residual_activation_and_clamp) {
     for (const Case& c : kCases)
       for (int form = 0; form < 3; ++form) {
         const Shape shape = result_of(c);
-        const Tensor x = random(type, c.x, 1), w = random(type, c.w, 2), bias = random(type, {c.w[0]}, 3), residual = random(type, shape, 4);
+        const Tensor x = random(type, c.x, 1), w = random(type, c.w, 2),
+                     bias = random(type, {c.w[0]}, 3), residual = random(type, shape, 4);
         Attributes a = attributes_of(c);
-        a.push_back(Attribute(FRL_OP_relu)), a.push_back(Attribute(0.0)), a.push_back(Attribute(form == 2 ? 6.0 : INFINITY));
+        a.push_back(Attribute(FRL_OP_relu)), a.push_back(Attribute(0.0)),
+            a.push_back(Attribute(form == 2 ? 6.0 : INFINITY));
         Inputs in{x, w, std::nullopt, std::nullopt};
         if (form != 1) in[2] = bias;
         if (form != 0) in[3] = residual;
-        const Result r = run_op(cpu(GetParam()), FRL_OP_conv_bias_act, a, in, {Tensor(type, shape)}, {1});
+        const Result r =
+            run_op(cpu(GetParam()), FRL_OP_conv_bias_act, a, in, {Tensor(type, shape)}, {1});
         ASSERT_EQ(r.error, "");
         for (int64_t i = 0; i < r.outputs[0].n(); ++i) {
           const Shape at = index_of(i, shape);
@@ -100,7 +116,8 @@ TEST_P(ConvOnIsa, residual_activation_and_clamp) {
           sum += (form != 1 ? bias.at(at[1]) : 0) + (form != 0 ? residual.at(i) : 0);
           sum = std::max(sum, 0.0);
           if (form == 2) sum = std::min(sum, 6.0);
-          ASSERT_EQ(differs(type, r.outputs[0].at(i), sum, 2, 1e-6 * (size + 4)), "") << form << " " << c.x[1];
+          ASSERT_EQ(differs(type, r.outputs[0].at(i), sum, 2, 1e-6 * (size + 4)), "")
+              << form << " " << c.x[1];
         }
       }
 }
@@ -113,11 +130,14 @@ TEST_P(ConvOnIsa, transpose_is_the_adjoint) {
       const size_t r = full.size() - 2;
       Shape extra(r);
       for (size_t i = 0; i < r; ++i)
-        extra[i] = full[2 + i] - ((shape[2 + i] - 1) * c.strides[i] - c.pads[i] - c.pads[r + i] + (c.w[2 + i] - 1) * c.dilations[i] + 1);
-      const Tensor x = random(type, shape, 1), w = random(type, c.w, 2), bias = random(type, {full[1]}, 3);
+        extra[i] = full[2 + i] - ((shape[2 + i] - 1) * c.strides[i] - c.pads[i] - c.pads[r + i] +
+                                  (c.w[2 + i] - 1) * c.dilations[i] + 1);
+      const Tensor x = random(type, shape, 1), w = random(type, c.w, 2),
+                   bias = random(type, {full[1]}, 3);
       Attributes a = attributes_of(c);
       a.push_back(Attribute(extra));
-      const Result t = run_op(cpu(GetParam()), FRL_OP_conv_transpose, a, {x, w, bias}, {Tensor(type, full)});
+      const Result t =
+          run_op(cpu(GetParam()), FRL_OP_conv_transpose, a, {x, w, bias}, {Tensor(type, full)});
       ASSERT_EQ(t.error, "");
       std::vector<double> want(size_t(count(full)), 0), size(want.size(), 1);
       for (int64_t i = 0; i < x.n(); ++i) {
@@ -136,10 +156,14 @@ TEST_P(ConvOnIsa, transpose_is_the_adjoint) {
         }
       }
       for (size_t i = 0; i < want.size(); ++i)
-        ASSERT_EQ(differs(type, t.outputs[0].at(int64_t(i)), want[i] + bias.at(index_of(int64_t(i), full)[1]), 2, (type == FRL_F64 ? 1e-15 : 1e-6) * size[i]), "");
+        ASSERT_EQ(differs(type, t.outputs[0].at(int64_t(i)),
+                          want[i] + bias.at(index_of(int64_t(i), full)[1]), 2,
+                          (type == FRL_F64 ? 1e-15 : 1e-6) * size[i]),
+                  "");
     }
 }
-INSTANTIATE_TEST_SUITE_P(Isas, ConvOnIsa, testing::Values("generic", "avx2", "avx512"), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Isas, ConvOnIsa, testing::Values("generic", "avx2", "avx512"),
+                         [](const auto& i) { return i.param; });
 
 struct PoolCase {
   Shape x, kernel, strides, dilations, pads, y;
@@ -161,7 +185,8 @@ TEST(Pool, values_and_places) {
         if (type == FRL_F32) x.set(3, NAN);
         const uint32_t op = form == 2 ? FRL_OP_avg_pool : FRL_OP_max_pool;
         for (int count_pads : {0, 1}) {
-          Attributes a{Attribute(c.kernel), Attribute(c.strides), Attribute(c.dilations), Attribute(c.pads), Attribute(1)};
+          Attributes a{Attribute(c.kernel), Attribute(c.strides), Attribute(c.dilations),
+                       Attribute(c.pads), Attribute(1)};
           if (form == 2) a.push_back(Attribute(count_pads));
           std::vector<Tensor> out{Tensor(type, c.y)};
           if (form == 0) out.push_back(Tensor(FRL_I64, c.y));
@@ -186,16 +211,21 @@ TEST(Pool, values_and_places) {
               ++inside;
               const double v = x.at(flat(from, c.x));
               sum += v;
-              if (place < 0 || v > best || (v != v && best == best)) best = v, place = flat(from, c.x);
+              if (place < 0 || v > best || (v != v && best == best))
+                best = v, place = flat(from, c.x);
             }
             if (form == 2) {
-              ASSERT_EQ(differs(type, r.outputs[0].at(i), sum / double(count_pads ? counted : inside), 1), "");
+              ASSERT_EQ(
+                  differs(type, r.outputs[0].at(i), sum / double(count_pads ? counted : inside), 1),
+                  "");
             } else if (type >= FRL_I8) {
               ASSERT_EQ(double(r.outputs[0].int_at(i)), best);
             } else {
               ASSERT_EQ(differs(type, r.outputs[0].at(i), best, 0), "") << "element " << i;
             }
-            if (form == 0) { ASSERT_EQ(r.outputs[1].int_at(i), place); }
+            if (form == 0) {
+              ASSERT_EQ(r.outputs[1].int_at(i), place);
+            }
           }
         }
       }

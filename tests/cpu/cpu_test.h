@@ -24,7 +24,10 @@ inline double ulp_of(int type, double want) {
   return std::ldexp(1.0, std::max(std::ilogb(want) - digits + 1, least));
 }
 inline double largest(int type) {
-  return type == FRL_F64 ? 1.797e308 : type == FRL_F32 ? 3.4028234e38 : type == FRL_F16 ? 65504 : 3.3895e38;
+  return type == FRL_F64   ? 1.797e308
+         : type == FRL_F32 ? 3.4028234e38
+         : type == FRL_F16 ? 65504
+                           : 3.3895e38;
 }
 
 // Empty, or what is wrong with `got` beside `want` (a float type's exact value).
@@ -34,11 +37,13 @@ inline std::string differs(int type, double got, double want, double ulps, doubl
   if (overflows && std::isinf(got) && (got > 0) == (want > 0)) return "";
   if (std::isinf(want) || std::isnan(got) || std::isinf(got))
     return got == want ? "" : "want " + std::to_string(want) + ", got " + std::to_string(got);
-  if (want == 0 && got == 0 && slack == 0 && std::signbit(want) != std::signbit(got)) return "zero of the wrong sign";
+  if (want == 0 && got == 0 && slack == 0 && std::signbit(want) != std::signbit(got))
+    return "zero of the wrong sign";
   const double off = std::fabs(got - want);
   if (off <= ulps * ulp_of(type, want) + slack) return "";
   char text[160];
-  std::snprintf(text, sizeof text, "want %.9g, got %.9g: %.3g ulp", want, got, off / ulp_of(type, want));
+  std::snprintf(text, sizeof text, "want %.9g, got %.9g: %.3g ulp", want, got,
+                off / ulp_of(type, want));
   return text;
 }
 
@@ -48,7 +53,8 @@ inline testing::AssertionResult near(const Tensor& got, const std::function<doub
   for (int64_t i = 0; i < got.n(); ++i) {
     if (got.type >= FRL_I8) {
       if (double(got.int_at(i)) != want(i))
-        return testing::AssertionFailure() << "element " << i << ": want " << want(i) << ", got " << got.int_at(i);
+        return testing::AssertionFailure()
+               << "element " << i << ": want " << want(i) << ", got " << got.int_at(i);
       continue;
     }
     const std::string why = differs(got.type, got.at(i), want(i), ulps, slack);
@@ -64,7 +70,8 @@ inline Result run_pointwise(Plugin& p, uint32_t op, const Attributes& attributes
   std::vector<uint32_t> in;
   std::vector<const void*> args;
   Result out;
-  for (const Tensor& t : inputs) in.push_back(b.value(t.type, t.shape)), args.push_back(t.bytes.data());
+  for (const Tensor& t : inputs)
+    in.push_back(b.value(t.type, t.shape)), args.push_back(t.bytes.data());
   const uint32_t y = b.node1(op, in, output.type, output.shape, attributes);
   args.push_back(output.bytes.data());
   frl_kernel* k = p.compile(b.finish(FRL_OP_pointwise, in, {y}));

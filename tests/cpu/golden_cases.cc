@@ -32,9 +32,11 @@ double slack_of(const ferrule::GoldenCase& c, const host::Tensor& want) {
   return std::max(c.near, pointwise ? 0.0 : (want.type == FRL_F64 ? 1e-13 : 4e-6) * most);
 }
 
-void compare(const ferrule::GoldenCase& c, size_t number, const host::Tensor& got, const host::Tensor& want) {
+void compare(const ferrule::GoldenCase& c, size_t number, const host::Tensor& got,
+             const host::Tensor& want) {
   for (int64_t i = 0; i < want.n(); ++i) {
-    const std::string where = c.at + ", result " + std::to_string(number) + ", element " + std::to_string(i);
+    const std::string where =
+        c.at + ", result " + std::to_string(number) + ", element " + std::to_string(i);
     if (want.type >= FRL_I8) {
       ASSERT_EQ(got.int_at(i), want.int_at(i)) << where;
       continue;
@@ -104,20 +106,23 @@ void check(const ferrule::GoldenCase& c, host::Plugin& plugin) {
   ASSERT_EQ(r.error, "") << c.at;
   for (size_t i = 0; i < want.size(); ++i) {
     const host::Tensor reference = from_core(want[i]);
-    compare(c, i, symbol_axis >= 0 ? written_part(r.outputs[i], reference.shape) : r.outputs[i], reference);
+    compare(c, i, symbol_axis >= 0 ? written_part(r.outputs[i], reference.shape) : r.outputs[i],
+            reference);
   }
 }
 
 class Golden : public testing::TestWithParam<std::string> {};
 TEST_P(Golden, holds_on_the_cpu) {
   for (const char* isa : {"best", "generic"})
-    for (const ferrule::GoldenCase& c : ferrule::read_golden_file(GetParam())) check(c, host::cpu(isa));
+    for (const ferrule::GoldenCase& c : ferrule::read_golden_file(GetParam()))
+      check(c, host::cpu(isa));
 }
-INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(ferrule::golden_files()), [](const auto& info) {
-  std::string name = info.param.substr(info.param.rfind('/') + 1);
-  for (char& ch : name)
-    if (!std::isalnum(static_cast<unsigned char>(ch))) ch = '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(ferrule::golden_files()),
+                         [](const auto& info) {
+                           std::string name = info.param.substr(info.param.rfind('/') + 1);
+                           for (char& ch : name)
+                             if (!std::isalnum(static_cast<unsigned char>(ch))) ch = '_';
+                           return name;
+                         });
 
 }  // namespace

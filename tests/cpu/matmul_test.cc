@@ -21,7 +21,8 @@ double element(const Tensor& t, const Shape& c, int64_t batch, int64_t i, int64_
   return t.at(at + i * t.shape[size_t(rank - 1)] + j);
 }
 
-testing::AssertionResult is_product(const Result& r, const Tensor& a, const Tensor& b, const Tensor* bias, double (*act)(double)) {
+testing::AssertionResult is_product(const Result& r, const Tensor& a, const Tensor& b,
+                                    const Tensor* bias, double (*act)(double)) {
   if (!r.error.empty()) return testing::AssertionFailure() << r.error;
   const Tensor& c = r.outputs[0];
   const int64_t n = c.shape.back(), m = c.shape[c.shape.size() - 2], k = a.shape.back();
@@ -29,23 +30,35 @@ testing::AssertionResult is_product(const Result& r, const Tensor& a, const Tens
   for (int64_t at = 0; at < c.n(); ++at) {
     double sum = 0, size = 0;
     for (int64_t i = 0; i < k; ++i) {
-      const double term = element(a, c.shape, at / (m * n), at / n % m, i) * element(b, c.shape, at / (m * n), i, at % n);
+      const double term = element(a, c.shape, at / (m * n), at / n % m, i) *
+                          element(b, c.shape, at / (m * n), i, at % n);
       sum += term, size += std::fabs(term);
     }
     if (bias) sum += bias->at(at % n), size += std::fabs(bias->at(at % n));
     if (act) sum = act(sum);
-    const std::string why = c.type >= FRL_I8 ? (double(c.int_at(at)) == sum ? "" : "integer differs")
-                                             : differs(c.type, c.at(at), sum, 2, 0.5 * eps * double(k + 4) * size);
+    const std::string why =
+        c.type >= FRL_I8 ? (double(c.int_at(at)) == sum ? "" : "integer differs")
+                         : differs(c.type, c.at(at), sum, 2, 0.5 * eps * double(k + 4) * size);
     if (!why.empty()) return testing::AssertionFailure() << "element " << at << ": " << why;
   }
   return testing::AssertionSuccess();
 }
 
 const Case kCases[] = {
-    {{1, 1}, {1, 1}, {1, 1}}, {{5, 7}, {7, 3}, {5, 3}}, {{13, 300}, {300, 33}, {13, 33}}, {{1, 600}, {600, 130}, {1, 130}},
-    {{2, 64}, {64, 50}, {2, 50}}, {{40, 20}, {20, 1}, {40, 1}}, {{200, 257}, {257, 96}, {200, 96}}, {{0, 4}, {4, 5}, {0, 5}},
-    {{3, 0}, {0, 5}, {3, 5}}, {{2, 3, 8, 9}, {2, 3, 9, 17}, {2, 3, 8, 17}}, {{2, 1, 8, 9}, {3, 9, 17}, {2, 3, 8, 17}},
-    {{4, 6, 10}, {10, 21}, {4, 6, 21}}, {{10, 21}, {3, 21, 40}, {3, 10, 40}}, {{7, 1, 30}, {7, 30, 11}, {7, 1, 11}},
+    {{1, 1}, {1, 1}, {1, 1}},
+    {{5, 7}, {7, 3}, {5, 3}},
+    {{13, 300}, {300, 33}, {13, 33}},
+    {{1, 600}, {600, 130}, {1, 130}},
+    {{2, 64}, {64, 50}, {2, 50}},
+    {{40, 20}, {20, 1}, {40, 1}},
+    {{200, 257}, {257, 96}, {200, 96}},
+    {{0, 4}, {4, 5}, {0, 5}},
+    {{3, 0}, {0, 5}, {3, 5}},
+    {{2, 3, 8, 9}, {2, 3, 9, 17}, {2, 3, 8, 17}},
+    {{2, 1, 8, 9}, {3, 9, 17}, {2, 3, 8, 17}},
+    {{4, 6, 10}, {10, 21}, {4, 6, 21}},
+    {{10, 21}, {3, 21, 40}, {3, 10, 40}},
+    {{7, 1, 30}, {7, 30, 11}, {7, 1, 11}},
 };
 
 class MatmulOnIsa : public testing::TestWithParam<std::string> {};
@@ -53,11 +66,16 @@ TEST_P(MatmulOnIsa, every_shape_and_type) {
   for (int type : {FRL_F32, FRL_F64, FRL_F16, FRL_BF16, FRL_I32, FRL_I8, FRL_U8, FRL_I64})
     for (const Case& c : kCases)
       for (bool weight : {false, true}) {
-        const double high = type == FRL_I8 || type == FRL_U8 ? 1.5 : 3, low = type == FRL_U8 ? 0 : -high;
-        const Tensor a = random(type, c.a, 1, type == FRL_U8 || type == FRL_I8 ? 0 : low, high / (type == FRL_U8 || type == FRL_I8 ? 3 : 1));
+        const double high = type == FRL_I8 || type == FRL_U8 ? 1.5 : 3,
+                     low = type == FRL_U8 ? 0 : -high;
+        const Tensor a = random(type, c.a, 1, type == FRL_U8 || type == FRL_I8 ? 0 : low,
+                                high / (type == FRL_U8 || type == FRL_I8 ? 3 : 1));
         const Tensor b = random(type, c.b, 2, low, high);
-        const Result r = run_op(cpu(GetParam()), FRL_OP_matmul, {}, {a, b}, {Tensor(type, c.c)}, weight ? std::vector<size_t>{1} : std::vector<size_t>{});
-        EXPECT_TRUE(is_product(r, a, b, nullptr, nullptr)) << "type " << type << " k " << c.a.back() << " n " << c.c.back() << " weight " << weight;
+        const Result r = run_op(cpu(GetParam()), FRL_OP_matmul, {}, {a, b}, {Tensor(type, c.c)},
+                                weight ? std::vector<size_t>{1} : std::vector<size_t>{});
+        EXPECT_TRUE(is_product(r, a, b, nullptr, nullptr))
+            << "type " << type << " k " << c.a.back() << " n " << c.c.back() << " weight "
+            << weight;
       }
 }
 TEST_P(MatmulOnIsa, bias_and_activation) {
@@ -66,24 +84,34 @@ TEST_P(MatmulOnIsa, bias_and_activation) {
   for (int type : {FRL_F32, FRL_F64, FRL_BF16})
     for (const Case& c : kCases)
       for (bool weight : {false, true}) {
-        const Tensor a = random(type, c.a, 1), b = random(type, c.b, 2), bias = random(type, {c.c.back()}, 3);
-        for (const auto& [op, act] : {std::pair<uint32_t, double (*)(double)>{FRL_OP_relu, relu}, {FRL_OP_leaky_relu, leaky}, {0, nullptr}}) {
-          const Result r = run_op(cpu(GetParam()), FRL_OP_matmul_bias_act, {Attribute(op)}, {a, b, bias}, {Tensor(type, c.c)}, weight ? std::vector<size_t>{1} : std::vector<size_t>{});
+        const Tensor a = random(type, c.a, 1), b = random(type, c.b, 2),
+                     bias = random(type, {c.c.back()}, 3);
+        for (const auto& [op, act] : {std::pair<uint32_t, double (*)(double)>{FRL_OP_relu, relu},
+                                      {FRL_OP_leaky_relu, leaky},
+                                      {0, nullptr}}) {
+          const Result r =
+              run_op(cpu(GetParam()), FRL_OP_matmul_bias_act, {Attribute(op)}, {a, b, bias},
+                     {Tensor(type, c.c)}, weight ? std::vector<size_t>{1} : std::vector<size_t>{});
           EXPECT_TRUE(is_product(r, a, b, &bias, act)) << "type " << type;
         }
-        const Result none = run_op(cpu(GetParam()), FRL_OP_matmul_bias_act, {Attribute(FRL_OP_relu)}, {a, b}, {Tensor(type, c.c)});
+        const Result none = run_op(cpu(GetParam()), FRL_OP_matmul_bias_act,
+                                   {Attribute(FRL_OP_relu)}, {a, b}, {Tensor(type, c.c)});
         EXPECT_TRUE(is_product(none, a, b, nullptr, relu));
       }
 }
-INSTANTIATE_TEST_SUITE_P(Isas, MatmulOnIsa, testing::Values("generic", "avx2", "avx512"), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Isas, MatmulOnIsa, testing::Values("generic", "avx2", "avx512"),
+                         [](const auto& i) { return i.param; });
 
 TEST(Matmul, the_same_bits_for_any_number_of_workers) {
-  const Tensor a = random(FRL_F32, {300, 700}, 1), b = random(FRL_F32, {700, 500}, 2), row = random(FRL_F32, {1, 700}, 3);
+  const Tensor a = random(FRL_F32, {300, 700}, 1), b = random(FRL_F32, {700, 500}, 2),
+               row = random(FRL_F32, {1, 700}, 3);
   for (const Tensor* left : {&a, &row})
     for (bool weight : {false, true}) {
       std::vector<std::byte> first;
       for (uint32_t workers : {1u, 2u, 3u, 7u}) {
-        const Result r = run_op(cpu("best", workers), FRL_OP_matmul, {}, {*left, b}, {Tensor(FRL_F32, {left->shape[0], 500})}, weight ? std::vector<size_t>{1} : std::vector<size_t>{});
+        const Result r = run_op(cpu("best", workers), FRL_OP_matmul, {}, {*left, b},
+                                {Tensor(FRL_F32, {left->shape[0], 500})},
+                                weight ? std::vector<size_t>{1} : std::vector<size_t>{});
         ASSERT_EQ(r.error, "");
         if (first.empty()) first = r.outputs[0].bytes;
         EXPECT_TRUE(first == r.outputs[0].bytes) << workers;
@@ -101,8 +129,10 @@ TEST(Matmul, transposed_operands_are_taken_as_they_lie) {
     for (int64_t i = 0; i < k * n; ++i) b.set(i, bt.at(i % n * k + i / n));
     for (uint16_t flags : {uint16_t{0}, uint16_t{FRL_VALUE_PARAMETER}}) {
       Block block;
-      const uint32_t x = block.value(FRL_F32, {m, k}, 0, {1, m}), y = block.value(FRL_F32, {k, n}, flags, {1, k});
-      frl_kernel* kernel = p.compile(block.finish(FRL_OP_matmul, {x, y}, {block.node1(FRL_OP_matmul, {x, y}, FRL_F32, {m, n})}));
+      const uint32_t x = block.value(FRL_F32, {m, k}, 0, {1, m}),
+                     y = block.value(FRL_F32, {k, n}, flags, {1, k});
+      frl_kernel* kernel = p.compile(block.finish(
+          FRL_OP_matmul, {x, y}, {block.node1(FRL_OP_matmul, {x, y}, FRL_F32, {m, n})}));
       ASSERT_TRUE(kernel);
       Result r;
       r.outputs = {Tensor(FRL_F32, {m, n})};

@@ -13,7 +13,8 @@ struct Sdk : testing::Test {
   Block b;
   frl_kernel* add_kernel(const Shape& shape) {
     const uint32_t x = b.value(FRL_F32, shape), y = b.value(FRL_F32, shape);
-    return p.compile(b.finish(FRL_OP_pointwise, {x, y}, {b.node1(FRL_OP_add, {x, y}, FRL_F32, shape)}));
+    return p.compile(
+        b.finish(FRL_OP_pointwise, {x, y}, {b.node1(FRL_OP_add, {x, y}, FRL_F32, shape)}));
   }
   void SetUp() override { ASSERT_EQ(p.why, ""); }
 };
@@ -57,7 +58,8 @@ TEST_F(Sdk, softmax_rows_sum_to_one) {
 TEST_F(Sdk, record_wants_the_right_number_of_arguments) {
   frl_kernel* k = add_kernel({4});
   EXPECT_EQ(p.submit({k, 0, 2, 0, 0, 0, 0}, {nullptr, nullptr}, {}), FRL_INVALID);
-  EXPECT_NE(std::string(p.error.text).find("want 3 arguments, got 2"), std::string::npos) << p.error.text;
+  EXPECT_NE(std::string(p.error.text).find("want 3 arguments, got 2"), std::string::npos)
+      << p.error.text;
   p.api->drop_kernel(k);
 }
 
@@ -81,7 +83,15 @@ struct Recorded : Sdk {
     p.api->drop_kernel(k);
   }
   frl_submit request(uint64_t signal) const {
-    return {{sizeof(frl_submit), FRL_TAG_SUBMIT}, r, rows(late), nullptr, {}, {}, signal, nullptr, nullptr};
+    return {{sizeof(frl_submit), FRL_TAG_SUBMIT},
+            r,
+            rows(late),
+            nullptr,
+            {},
+            {},
+            signal,
+            nullptr,
+            nullptr};
   }
 };
 
@@ -119,7 +129,8 @@ TEST_F(Recorded, a_failed_queue_fails_what_waits_for_it) {
   frl_queue* other = nullptr;
   ASSERT_EQ(p.api->open_queue(p.device, &other, &p.error), 0);
   const std::vector<frl_point> ahead{{p.queue, 9}};
-  frl_submit w{{sizeof w, FRL_TAG_SUBMIT}, nullptr, {}, nullptr, {}, rows(ahead), 1, nullptr, nullptr};
+  frl_submit w{
+      {sizeof w, FRL_TAG_SUBMIT}, nullptr, {}, nullptr, {}, rows(ahead), 1, nullptr, nullptr};
   EXPECT_EQ(p.api->submit(other, &w, &p.error), FRL_INVALID);
   const uint32_t stop = 1;
   frl_submit q = request(1);
@@ -165,7 +176,8 @@ TEST_F(Sdk, buffers_are_counted_and_imported_ones_borrowed) {
   p.api->drop_buffer(own);
   EXPECT_EQ(p.services.live, 0);
   float mine[2];
-  const frl_space_request import{{sizeof q, FRL_TAG_SPACE_REQUEST}, 8, uint64_t(uintptr_t(mine)), 0, 0};
+  const frl_space_request import{
+      {sizeof q, FRL_TAG_SPACE_REQUEST}, 8, uint64_t(uintptr_t(mine)), 0, 0};
   ASSERT_EQ(p.api->make_buffer(p.device, &import, &own, &p.error), 0);
   EXPECT_EQ(own->host, mine);
   p.api->drop_buffer(own);

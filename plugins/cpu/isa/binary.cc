@@ -6,23 +6,29 @@ namespace cpu {
 namespace FRL_ISA {
 namespace {
 
-#define OP(name, expression)                                                \
-  struct name {                                                             \
-    template <class T>                                                      \
-    static FRL_INLINE auto f(T a, T b) { return static_cast<T>(expression); } \
+#define OP(name, expression)             \
+  struct name {                          \
+    template <class T>                   \
+    static FRL_INLINE auto f(T a, T b) { \
+      return static_cast<T>(expression); \
+    }                                    \
   }
-#define WRAPS(name, op)                                                     \
-  struct name {                                                             \
-    template <class T>                                                      \
-    static FRL_INLINE T f(T a, T b) {                                       \
-      if constexpr (kIsFloat<T>) return a op b;                             \
-      else return static_cast<T>(static_cast<uint64_t>(a) op static_cast<uint64_t>(b)); \
-    }                                                                       \
+#define WRAPS(name, op)                                                              \
+  struct name {                                                                      \
+    template <class T>                                                               \
+    static FRL_INLINE T f(T a, T b) {                                                \
+      if constexpr (kIsFloat<T>)                                                     \
+        return a op b;                                                               \
+      else                                                                           \
+        return static_cast<T>(static_cast<uint64_t>(a) op static_cast<uint64_t>(b)); \
+    }                                                                                \
   }
-#define TEST(name, op)                                                      \
-  struct name {                                                             \
-    template <class T>                                                      \
-    static FRL_INLINE bool f(T a, T b) { return a op b; }                   \
+#define TEST(name, op)                   \
+  struct name {                          \
+    template <class T>                   \
+    static FRL_INLINE bool f(T a, T b) { \
+      return a op b;                     \
+    }                                    \
   }
 WRAPS(Add, +);
 WRAPS(Sub, -);
@@ -49,26 +55,38 @@ constexpr bool kIsSigned = T(-1) < T(0);
 // x / -1 as a wrapping negation, because min / -1 has no quotient.
 template <class T>
 FRL_INLINE bool is_minus_one(T b) {
-  if constexpr (kIsSigned<T>) return b == T(-1);
-  else return false;
+  if constexpr (kIsSigned<T>)
+    return b == T(-1);
+  else
+    return false;
 }
 struct Div {
-  template <class T> static FRL_INLINE T f(T a, T b) {
-    if constexpr (kIsFloat<T>) return a / b;
-    else if (b == 0) return 0;
-    else if (is_minus_one(b)) return static_cast<T>(Wrap<T>(0) - static_cast<Wrap<T>>(a));
-    else return static_cast<T>(a / b);
+  template <class T>
+  static FRL_INLINE T f(T a, T b) {
+    if constexpr (kIsFloat<T>)
+      return a / b;
+    else if (b == 0)
+      return 0;
+    else if (is_minus_one(b))
+      return static_cast<T>(Wrap<T>(0) - static_cast<Wrap<T>>(a));
+    else
+      return static_cast<T>(a / b);
   }
 };
 struct Fmod {
-  template <class T> static FRL_INLINE T f(T a, T b) {
-    if constexpr (kIsFloat<T>) return static_cast<T>(::fmod(static_cast<double>(a), static_cast<double>(b)));
-    else if (b == 0 || is_minus_one(b)) return 0;
-    else return static_cast<T>(a % b);
+  template <class T>
+  static FRL_INLINE T f(T a, T b) {
+    if constexpr (kIsFloat<T>)
+      return static_cast<T>(::fmod(static_cast<double>(a), static_cast<double>(b)));
+    else if (b == 0 || is_minus_one(b))
+      return 0;
+    else
+      return static_cast<T>(a % b);
   }
 };
 struct Mod {
-  template <class T> static FRL_INLINE T f(T a, T b) {
+  template <class T>
+  static FRL_INLINE T f(T a, T b) {
     const T r = Fmod::f(a, b);
     if constexpr (kIsFloat<T>) {
       // A remainder of 0 has the sign of the divisor, as a result does.
@@ -85,7 +103,8 @@ struct Pow {
   static FRL_INLINE float f(float a, float b) { return pow(a, b); }
   static FRL_INLINE double f(double a, double b) { return ::pow(a, b); }
   // Wraps; a negative power truncates: 1 / a^|b| is 0 unless |a| is 1.
-  template <class T> static FRL_INLINE T f(T a, T b) {
+  template <class T>
+  static FRL_INLINE T f(T a, T b) {
     if constexpr (kIsSigned<T>) {
       if (b < 0) return a == 1 ? T(1) : (a == T(-1) ? (b % 2 ? T(-1) : T(1)) : T(0));
     }
@@ -96,40 +115,47 @@ struct Pow {
   }
 };
 struct Prelu {
-  template <class T> static FRL_INLINE T f(T a, T b) {
-    if constexpr (kIsSigned<T>) return a < 0 ? Mul::f(a, b) : a;
-    else return a;
+  template <class T>
+  static FRL_INLINE T f(T a, T b) {
+    if constexpr (kIsSigned<T>)
+      return a < 0 ? Mul::f(a, b) : a;
+    else
+      return a;
   }
 };
 
 template <class Op>
 constexpr TileRow numbers(uint32_t op) {
-  return {op, {binary_loop<Op, double>, binary_loop<Op, float>, binary_loop<Op, int8_t>,
-               binary_loop<Op, int16_t>, binary_loop<Op, int32_t>, binary_loop<Op, int64_t>,
-               binary_loop<Op, uint8_t>, binary_loop<Op, uint16_t>, binary_loop<Op, uint32_t>,
-               binary_loop<Op, uint64_t>}};
+  return {op,
+          {binary_loop<Op, double>, binary_loop<Op, float>, binary_loop<Op, int8_t>,
+           binary_loop<Op, int16_t>, binary_loop<Op, int32_t>, binary_loop<Op, int64_t>,
+           binary_loop<Op, uint8_t>, binary_loop<Op, uint16_t>, binary_loop<Op, uint32_t>,
+           binary_loop<Op, uint64_t>}};
 }
 template <class Op>
 constexpr TileRow tests(uint32_t op) {
-  return {op, {binary_loop<Op, double, bool>, binary_loop<Op, float, bool>,
-               binary_loop<Op, int8_t, bool>, binary_loop<Op, int16_t, bool>,
-               binary_loop<Op, int32_t, bool>, binary_loop<Op, int64_t, bool>,
-               binary_loop<Op, uint8_t, bool>, binary_loop<Op, uint16_t, bool>,
-               binary_loop<Op, uint32_t, bool>, binary_loop<Op, uint64_t, bool>,
-               binary_loop<Op, uint8_t, bool>}};
+  return {
+      op,
+      {binary_loop<Op, double, bool>, binary_loop<Op, float, bool>, binary_loop<Op, int8_t, bool>,
+       binary_loop<Op, int16_t, bool>, binary_loop<Op, int32_t, bool>,
+       binary_loop<Op, int64_t, bool>, binary_loop<Op, uint8_t, bool>,
+       binary_loop<Op, uint16_t, bool>, binary_loop<Op, uint32_t, bool>,
+       binary_loop<Op, uint64_t, bool>, binary_loop<Op, uint8_t, bool>}};
 }
 template <class Op>
 constexpr TileRow unsigneds(uint32_t op) {
-  return {op, {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, binary_loop<Op, uint8_t>,
-               binary_loop<Op, uint16_t>, binary_loop<Op, uint32_t>, binary_loop<Op, uint64_t>}};
+  return {op,
+          {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, binary_loop<Op, uint8_t>,
+           binary_loop<Op, uint16_t>, binary_loop<Op, uint32_t>, binary_loop<Op, uint64_t>}};
 }
 // Signs do not matter to bits.
 template <class Op>
 constexpr TileRow bits(uint32_t op) {
-  return {op, {nullptr, nullptr, binary_loop<Op, uint8_t>, binary_loop<Op, uint16_t>,
-               binary_loop<Op, uint32_t>, binary_loop<Op, uint64_t>, binary_loop<Op, uint8_t>,
-               binary_loop<Op, uint16_t>, binary_loop<Op, uint32_t>, binary_loop<Op, uint64_t>,
-               binary_loop<Op, uint8_t>}};
+  return {op,
+          {nullptr, nullptr, binary_loop<Op, uint8_t>, binary_loop<Op, uint16_t>,
+           binary_loop<Op, uint32_t>, binary_loop<Op, uint64_t>, binary_loop<Op, uint8_t>,
+           binary_loop<Op, uint16_t>, binary_loop<Op, uint32_t>, binary_loop<Op, uint64_t>,
+           binary_loop<Op, uint8_t>}};
 }
 template <class Op>
 constexpr TileRow bools(uint32_t op) {
@@ -182,8 +208,8 @@ TileFn find_binary(uint32_t op, Work work) {
 
 TileFn find_select(Work work) {
   constexpr TileFn kByWork[kNWork] = {
-      select_loop<uint64_t>, select_loop<uint32_t>, select_loop<uint8_t>,  select_loop<uint16_t>,
-      select_loop<uint32_t>, select_loop<uint64_t>, select_loop<uint8_t>,  select_loop<uint16_t>,
+      select_loop<uint64_t>, select_loop<uint32_t>, select_loop<uint8_t>, select_loop<uint16_t>,
+      select_loop<uint32_t>, select_loop<uint64_t>, select_loop<uint8_t>, select_loop<uint16_t>,
       select_loop<uint32_t>, select_loop<uint64_t>, select_loop<uint8_t>};
   return kByWork[work];
 }

@@ -14,8 +14,10 @@ struct Boolean {
 template <class To, class From>
 FRL_INLINE To convert(From a) {
   if constexpr (__is_same(From, Boolean)) {
-    if constexpr (__is_same(To, Boolean)) return a;
-    else return static_cast<To>(a.value);
+    if constexpr (__is_same(To, Boolean))
+      return a;
+    else
+      return static_cast<To>(a.value);
   } else if constexpr (__is_same(To, Boolean)) {
     return {static_cast<uint8_t>(a != From(0))};
   } else if constexpr (kIsFloat<From> && !kIsFloat<To>) {

@@ -18,7 +18,8 @@ typedef float Vector __attribute__((vector_size(kVector), aligned(4), may_alias)
 FRL_INLINE Vector load_vector(const float* p) { return *reinterpret_cast<const Vector*>(p); }
 
 // Reads whole vectors: rows have kLanes - 1 elements of slack behind n.
-void window_row(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n, float start) {
+void window_row(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n,
+                float start) {
   int64_t i = 0;
   for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
     Vector s0 = start - Vector{}, s1 = s0, s2 = s0, s3 = s0;
@@ -29,7 +30,8 @@ void window_row(float* y, const float* const* rows, const float* w, int64_t taps
       s2 += f * load_vector(x + 2 * kLanes), s3 += f * load_vector(x + 3 * kLanes);
     }
     *reinterpret_cast<Vector*>(y + i) = s0, *reinterpret_cast<Vector*>(y + i + kLanes) = s1;
-    *reinterpret_cast<Vector*>(y + i + 2 * kLanes) = s2, *reinterpret_cast<Vector*>(y + i + 3 * kLanes) = s3;
+    *reinterpret_cast<Vector*>(y + i + 2 * kLanes) = s2,
+                                           *reinterpret_cast<Vector*>(y + i + 3 * kLanes) = s3;
   }
   for (; i < n; i += kLanes) {
     Vector s = start - Vector{};

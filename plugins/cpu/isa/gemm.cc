@@ -67,23 +67,36 @@ void tile(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate)
 template <class T, int V>
 GemmTile<T> tile_of(int64_t rows) {
   switch (rows) {
-    case 1: return tile<T, 1, V>;
-    case 2: return tile<T, 2, V>;
-    case 3: return tile<T, 3, V>;
-    case 4: return tile<T, 4, V>;
+    case 1:
+      return tile<T, 1, V>;
+    case 2:
+      return tile<T, 2, V>;
+    case 3:
+      return tile<T, 3, V>;
+    case 4:
+      return tile<T, 4, V>;
 #if defined(__AVX2__)
-    case 5: return tile<T, 5, V>;
-    case 6: return tile<T, 6, V>;
+    case 5:
+      return tile<T, 5, V>;
+    case 6:
+      return tile<T, 6, V>;
 #endif
 #if defined(__AVX512F__)
-    case 7: return tile<T, 7, V>;
-    case 8: return tile<T, 8, V>;
-    case 9: return tile<T, 9, V>;
-    case 10: return tile<T, 10, V>;
-    case 11: return tile<T, 11, V>;
-    case 12: return tile<T, 12, V>;
+    case 7:
+      return tile<T, 7, V>;
+    case 8:
+      return tile<T, 8, V>;
+    case 9:
+      return tile<T, 9, V>;
+    case 10:
+      return tile<T, 10, V>;
+    case 11:
+      return tile<T, 11, V>;
+    case 12:
+      return tile<T, 12, V>;
 #endif
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -134,7 +147,8 @@ template <class T>
 void add_rows(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows, int64_t n) {
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
-    const T a0 = a[r * step], a1 = a[(r + 1) * step], a2 = a[(r + 2) * step], a3 = a[(r + 3) * step];
+    const T a0 = a[r * step], a1 = a[(r + 1) * step], a2 = a[(r + 2) * step],
+            a3 = a[(r + 3) * step];
     const T *x0 = x + r * ldx, *x1 = x0 + ldx, *x2 = x1 + ldx, *x3 = x2 + ldx;
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
@@ -181,14 +195,13 @@ void pack(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t 
 
 template <class T>
 GemmLoops<T> loops() {
-  return {kRows, kLanes<T>, tile_of<T, 1>, tile_of<T, 2>, row_tile<T>, dot<T>, add_rows<T>, pack<T>};
+  return {kRows,       kLanes<T>, tile_of<T, 1>, tile_of<T, 2>,
+          row_tile<T>, dot<T>,    add_rows<T>,   pack<T>};
 }
 
 }  // namespace
 
-void fill_gemm(Isa* isa) {
-  isa->gemm_f32 = loops<float>(), isa->gemm_f64 = loops<double>();
-}
+void fill_gemm(Isa* isa) { isa->gemm_f32 = loops<float>(), isa->gemm_f64 = loops<double>(); }
 
 }  // namespace FRL_ISA
 }  // namespace cpu

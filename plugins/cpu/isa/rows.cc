@@ -103,7 +103,8 @@ void layer_norm(float* y, const float* x, const float* scale, const float* shift
   }
   const double off = mean - static_cast<double>(m);
   const double variance = squares / static_cast<double>(n) - off * off;
-  const double factor = 1.0 / __builtin_sqrt((variance > 0 || variance != variance ? variance : 0) + epsilon);
+  const double factor =
+      1.0 / __builtin_sqrt((variance > 0 || variance != variance ? variance : 0) + epsilon);
   scale_row(y, x, scale, shift, m, static_cast<float>(factor), n);
 }
 void rms_norm(float* y, const float* x, const float* scale, int64_t n, double epsilon) {

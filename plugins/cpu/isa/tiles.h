@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plugins/cpu/isa.h"
-#include "plugins/cpu/isa/math.h"
+#include "plugins/cpu/isa/math_wide.h"
 
 namespace cpu {
 namespace FRL_ISA {
@@ -37,12 +37,28 @@ template <>
 inline constexpr bool kIsFloat<double> = true;
 
 // The unsigned type of the same width, in which integers wrap.
-template <class T> struct Wrapping { using type = T; };
-template <> struct Wrapping<int8_t> { using type = uint8_t; };
-template <> struct Wrapping<int16_t> { using type = uint16_t; };
-template <> struct Wrapping<int32_t> { using type = uint32_t; };
-template <> struct Wrapping<int64_t> { using type = uint64_t; };
-template <class T> using Wrap = typename Wrapping<T>::type;
+template <class T>
+struct Wrapping {
+  using type = T;
+};
+template <>
+struct Wrapping<int8_t> {
+  using type = uint8_t;
+};
+template <>
+struct Wrapping<int16_t> {
+  using type = uint16_t;
+};
+template <>
+struct Wrapping<int32_t> {
+  using type = uint32_t;
+};
+template <>
+struct Wrapping<int64_t> {
+  using type = uint64_t;
+};
+template <class T>
+using Wrap = typename Wrapping<T>::type;
 
 inline TileFn find_tile(const TileRow* rows, int64_t n, uint32_t op, Work work) {
   for (int64_t i = 0; i < n; ++i)

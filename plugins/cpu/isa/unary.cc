@@ -7,22 +7,26 @@ namespace FRL_ISA {
 namespace {
 
 // An op is a struct with f(a, p0, p1), for each type that it has a column for.
-#define OP(name, expression)                                     \
-  struct name {                                                  \
-    template <class T>                                           \
+#define OP(name, expression)                                                   \
+  struct name {                                                                \
+    template <class T>                                                         \
     static FRL_INLINE T f(T a, [[maybe_unused]] T p0, [[maybe_unused]] T p1) { \
-      return static_cast<T>(expression);                         \
-    }                                                            \
+      return static_cast<T>(expression);                                       \
+    }                                                                          \
   }
 OP(Identity, a);
 OP(Neg, static_cast<T>(Wrap<T>(0) - static_cast<Wrap<T>>(a)));
 struct NegFloat {
-  template <class T> static FRL_INLINE T f(T a, T, T) { return -a; }
+  template <class T>
+  static FRL_INLINE T f(T a, T, T) {
+    return -a;
+  }
 };
 struct Abs {
   static FRL_INLINE float f(float a, float, float) { return magnitude(a); }
   static FRL_INLINE double f(double a, double, double) { return __builtin_fabs(a); }
-  template <class T> static FRL_INLINE T f(T a, T, T) {
+  template <class T>
+  static FRL_INLINE T f(T a, T, T) {
     return a < 0 ? static_cast<T>(Wrap<T>(0) - static_cast<Wrap<T>>(a)) : a;
   }
 };
@@ -49,11 +53,11 @@ OP(Sigmoid, sigmoid(a));
 OP(Relu, a > 0 ? a : (a == a ? T(0) : a));
 OP(LeakyRelu, a < 0 ? p0 * a : a);
 OP(Elu, a < 0 ? p0 * expm1(a) : a);
-OP(Selu, p1 * (a < 0 ? p0 * expm1(a) : a));
+OP(Selu, p1*(a < 0 ? p0 * expm1(a) : a));
 OP(Celu, a < 0 ? p0 * expm1(a / p0) : a);
 OP(Softplus, softplus(a));
 OP(Softsign, a - a == 0 ? a / (T(1) + magnitude(a)) : (a != a ? a : a / (T(1) + magnitude(a))));
-OP(HardSwish, a * (a + 3 < 0 ? T(0) : (a + 3 > 6 ? T(6) : a + 3)) / 6);
+OP(HardSwish, a*(a + 3 < 0 ? T(0) : (a + 3 > 6 ? T(6) : a + 3)) / 6);
 OP(Mish, mish(a));
 OP(Silu, silu(a));
 OP(Gelu, gelu(a));
@@ -63,19 +67,22 @@ OP(Not, !a);
 #undef OP
 // In f64: near the roots of these, f32 attributes would show.
 struct HardSigmoid {
-  template <class T> static FRL_INLINE T f(T a, double p0, double p1) {
+  template <class T>
+  static FRL_INLINE T f(T a, double p0, double p1) {
     const double y = p0 * static_cast<double>(a) + p1;
     return static_cast<T>(y < 0 ? 0 : (y > 1 ? 1 : y));
   }
 };
 struct Shrink {
-  template <class T> static FRL_INLINE T f(T a, double p0, double p1) {
+  template <class T>
+  static FRL_INLINE T f(T a, double p0, double p1) {
     const double x = static_cast<double>(a);
     return static_cast<T>(x < -p0 ? x + p1 : (x > p0 ? x - p1 : (x == x ? 0 : x)));
   }
 };
 struct ThresholdedRelu {
-  template <class T> static FRL_INLINE T f(T a, double p0, double) {
+  template <class T>
+  static FRL_INLINE T f(T a, double p0, double) {
     return static_cast<double>(a) > p0 ? a : (a == a ? T(0) : a);
   }
 };
@@ -112,10 +119,14 @@ struct Rsqrt {
   static FRL_INLINE double f(double a, double, double) { return 1.0 / __builtin_sqrt(a); }
 };
 struct IsNan {
-  template <class T> static FRL_INLINE bool f(T a, T, T) { return a != a; }
+  template <class T>
+  static FRL_INLINE bool f(T a, T, T) {
+    return a != a;
+  }
 };
 struct IsInf {
-  template <class T> static FRL_INLINE bool f(T a, T p0, T p1) {
+  template <class T>
+  static FRL_INLINE bool f(T a, T p0, T p1) {
     return ((p0 != 0) & (a == T(-kInf))) | ((p1 != 0) & (a == T(kInf)));
   }
 };
@@ -142,10 +153,11 @@ constexpr TileRow float_tests(uint32_t op) {
 }
 template <class Op, class OfFloat = Op>
 constexpr TileRow numbers(uint32_t op) {
-  return {op, {unary_loop<OfFloat, double>, unary_loop<OfFloat, float>, unary_loop<Op, int8_t>,
-               unary_loop<Op, int16_t>, unary_loop<Op, int32_t>, unary_loop<Op, int64_t>,
-               unary_loop<Op, uint8_t>, unary_loop<Op, uint16_t>, unary_loop<Op, uint32_t>,
-               unary_loop<Op, uint64_t>}};
+  return {op,
+          {unary_loop<OfFloat, double>, unary_loop<OfFloat, float>, unary_loop<Op, int8_t>,
+           unary_loop<Op, int16_t>, unary_loop<Op, int32_t>, unary_loop<Op, int64_t>,
+           unary_loop<Op, uint8_t>, unary_loop<Op, uint16_t>, unary_loop<Op, uint32_t>,
+           unary_loop<Op, uint64_t>}};
 }
 // Of bool: what it is of its byte, or `OfBool`.
 template <class Op, class OfBool>
