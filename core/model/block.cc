@@ -7,9 +7,6 @@ namespace {
 
 constexpr int64_t kLiteralBytes = 64 << 10;
 
-// Ops that are evaluated at once: their work is bounded by the bytes that they touch.
-bool is_light(OpId op) { return op >= 1 && op <= FRL_OP_topk; }
-
 }  // namespace
 
 const TensorType& Val::type() const {
@@ -67,8 +64,9 @@ std::vector<Val> Block::emit_all(OpId op, Attributes attributes, std::vector<Val
   for (const Val& operand : operands) ids.push_back(operand.id);
   while (!ids.empty() && ids.back() == kNoValue) ids.pop_back();
   if (bodies.empty() && fold(op, attributes, ids, &results)) return results;
-  if (int64_t(graph_.n_nodes()) > 16 * state_.request.limits.n_nodes) {
-    fail(Status(Code::out_of_limits, cat("want at most ", state_.request.limits.n_nodes, " nodes")));
+  if (int64_t(graph_.n_nodes()) > 4 * state_.request.limits.n_nodes) {
+    fail(
+        Status(Code::out_of_limits, cat("want at most ", state_.request.limits.n_nodes, " nodes")));
     return std::vector<Val>(n_results);
   }
   auto node = graph_.emit_node(op, std::move(attributes), std::move(ids), std::move(bodies));
@@ -111,7 +109,8 @@ Val Block::parameter(Tensor known, const std::string& name) {
   if (failed()) return {this, kNoValue};
   if (outer_) return bring(outer_->parameter(std::move(known), name));
   std::string unique = name;
-  while (state_.parameter_names.contains(unique)) unique = cat(name, "#", ++state_.parameter_names[name]);
+  while (state_.parameter_names.contains(unique))
+    unique = cat(name, "#", ++state_.parameter_names[name]);
   state_.parameter_names[unique];
   return at(graph_.add_parameter(std::move(known), unique));
 }
@@ -134,7 +133,8 @@ Val Block::bring(Val value) {
     return at(found->second);
   }
   if (!near.shape().is_exact()) {
-    fail(Status(Code::unsupported, cat("a body uses a value of data-dependent shape ", to_string(near.type()))));
+    fail(Status(Code::unsupported,
+                cat("a body uses a value of data-dependent shape ", to_string(near.type()))));
     return {this, kNoValue};
   }
   found->second = graph_.add_input(near.type(), cat("outer", captured_.size()));

@@ -1,5 +1,6 @@
-// Block: one graph under construction, and the values in it. The first error sticks: after it, every
-// operation gives a value that is none, so rules read like formulas and are asked once, at the end.
+// Block: one graph under construction, and the values in it. The first error sticks: after it,
+// every operation gives a value that is none, so rules read like formulas and are asked once, at
+// the end.
 #pragma once
 
 #include <map>
@@ -40,6 +41,9 @@ struct ImportState {
   int64_t made_bytes = 0;
 };
 
+// Ops whose work is bounded by the bytes that they touch.
+constexpr bool is_light(OpId op) { return op >= 1 && op <= FRL_OP_topk; }
+
 class Block {
  public:
   Block(ImportState& state, Block* outer, std::string name)
@@ -63,7 +67,9 @@ class Block {
   std::vector<Val> emit_all(OpId op, Attributes attributes, std::vector<Val> operands,
                             std::vector<Body> bodies = {});
   Val emit(OpId op, Attributes attributes, std::vector<Val> operands, size_t result = 0);
-  Val emit(OpId op, std::vector<Val> operands) { return emit(op, Attributes(op), std::move(operands)); }
+  Val emit(OpId op, std::vector<Val> operands) {
+    return emit(op, Attributes(op), std::move(operands));
+  }
 
   Val literal(Tensor known);
   Val scalar(Type type, double value);

@@ -49,12 +49,14 @@ Val select(Val condition, Val a, Val b) {
 
 Val cast(Val x, Type to) {
   if (!x.ok() || x.element() == to) return x;
-  return x.block->emit(FRL_OP_cast, Attributes(FRL_OP_cast).set_i(FRL_AT_cast_to, int64_t(to)), {x});
+  return x.block->emit(FRL_OP_cast, Attributes(FRL_OP_cast).set_i(FRL_AT_cast_to, int64_t(to)),
+                       {x});
 }
 
 Val reshape(Val x, const Ints& dims) {
   if (!x.ok() || x.dims() == dims) return x;
-  return x.block->emit(FRL_OP_reshape, Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, dims), {x});
+  return x.block->emit(FRL_OP_reshape,
+                       Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, dims), {x});
 }
 
 Val transpose(Val x, const Ints& order) {
@@ -62,8 +64,9 @@ Val transpose(Val x, const Ints& order) {
   const int64_t rank = x.rank();
   Ints ends = ends_of(order, rank);
   if (ends == axes_between(-rank, 0)) return x;
-  return x.block->emit(FRL_OP_transpose,
-                       Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, std::move(ends)), {x});
+  return x.block->emit(
+      FRL_OP_transpose,
+      Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, std::move(ends)), {x});
 }
 
 Val swap_last(Val x) {
@@ -75,7 +78,8 @@ Val swap_last(Val x) {
 
 Val broadcast_to(Val x, const Ints& dims) {
   if (!x.ok() || x.dims() == dims) return x;
-  return x.block->emit(FRL_OP_broadcast, Attributes(FRL_OP_broadcast).set_list(FRL_AT_broadcast_shape, dims), {x});
+  return x.block->emit(FRL_OP_broadcast,
+                       Attributes(FRL_OP_broadcast).set_list(FRL_AT_broadcast_shape, dims), {x});
 }
 
 Val unsqueeze(Val x, Ints axes) {
@@ -86,7 +90,8 @@ Val unsqueeze(Val x, Ints axes) {
   Ints dims = x.dims();
   for (const int64_t axis : axes) {
     if (axis < 0 || axis > int64_t(dims.size())) {
-      x.block->fail(Status(Code::invalid_argument, cat("axes: want them inside rank ", rank, ", got ", axis)));
+      x.block->fail(Status(Code::invalid_argument,
+                           cat("axes: want them inside rank ", rank, ", got ", axis)));
       return none(x);
     }
     dims.insert(dims.begin() + axis, 1);
@@ -100,7 +105,9 @@ Val squeeze(Val x, const Ints& axes) {
   for (const int64_t given : axes) {
     const int64_t axis = from_start(given, x.rank());
     if (axis < 0 || axis >= x.rank() || x.dim(axis) != 1) {
-      x.block->fail(Status(Code::invalid_argument, cat("axis ", given, ": want an extent of 1, got ", to_string(x.type()))));
+      x.block->fail(
+          Status(Code::invalid_argument,
+                 cat("axis ", given, ": want an extent of 1, got ", to_string(x.type()))));
       return none(x);
     }
     gone[size_t(axis)] = true;
@@ -124,7 +131,8 @@ Val align(Val x, int64_t axis, int64_t rank) {
 }
 
 Val slice(Val x, const Ints& starts, const Ints& sizes, const Ints& steps) {
-  const bool forward = std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
+  const bool forward =
+      std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
   if (!x.ok() || (sizes == x.dims() && forward)) return x;
   Attributes attributes(FRL_OP_slice);
   attributes.set_list(FRL_AT_slice_starts, starts).set_list(FRL_AT_slice_sizes, sizes);
@@ -145,29 +153,35 @@ Val concat(const std::vector<Val>& parts, int64_t axis) {
     if (!part.ok()) return none(parts[0]);
   if (parts.size() == 1) return parts[0];
   const int64_t end = from_end(axis, parts[0].rank());
-  return parts[0].block->emit(FRL_OP_concat, Attributes(FRL_OP_concat).set_i(FRL_AT_concat_axis, end), parts);
+  return parts[0].block->emit(FRL_OP_concat,
+                              Attributes(FRL_OP_concat).set_i(FRL_AT_concat_axis, end), parts);
 }
 
 Val pad(Val x, const Ints& begins, const Ints& ends, int64_t mode, Val fill) {
   const auto is_zero = [](int64_t n) { return n == 0; };
-  if (!x.ok() || (std::all_of(begins.begin(), begins.end(), is_zero) && std::all_of(ends.begin(), ends.end(), is_zero)))
+  if (!x.ok() || (std::all_of(begins.begin(), begins.end(), is_zero) &&
+                  std::all_of(ends.begin(), ends.end(), is_zero)))
     return x;
   Attributes attributes(FRL_OP_pad);
-  attributes.set_list(FRL_AT_pad_begins, begins).set_list(FRL_AT_pad_ends, ends).set_i(FRL_AT_pad_mode, mode);
+  attributes.set_list(FRL_AT_pad_begins, begins)
+      .set_list(FRL_AT_pad_ends, ends)
+      .set_i(FRL_AT_pad_mode, mode);
   return x.block->emit(FRL_OP_pad, std::move(attributes), {x, fill});
 }
 
 Val gather(Val x, Val indices, int64_t axis) {
   if (!x.ok() || !indices.ok()) return none(x);
   const int64_t end = from_end(axis, x.rank());
-  return x.block->emit(FRL_OP_gather, Attributes(FRL_OP_gather).set_i(FRL_AT_gather_axis, end), {x, indices});
+  return x.block->emit(FRL_OP_gather, Attributes(FRL_OP_gather).set_i(FRL_AT_gather_axis, end),
+                       {x, indices});
 }
 
 Val gather_elements(Val x, Val indices, int64_t axis) {
   if (!x.ok() || !indices.ok()) return none(x);
   const int64_t end = from_end(axis, x.rank());
   return x.block->emit(FRL_OP_gather_elements,
-                       Attributes(FRL_OP_gather_elements).set_i(FRL_AT_gather_elements_axis, end), {x, indices});
+                       Attributes(FRL_OP_gather_elements).set_i(FRL_AT_gather_elements_axis, end),
+                       {x, indices});
 }
 
 Val reduce(OpId by, Val x, const Ints& axes, bool keep) {
@@ -202,7 +216,8 @@ Val topk_places(Val x, int64_t axis, int64_t k) {
 }
 
 Val iota(Block& block, Type type, int64_t n) {
-  if (block.failed() || !block.may_make(n > INT32_MAX ? INT64_MAX / 2 : n * size_bytes(type))) return {&block, kNoValue};
+  if (block.failed() || !block.may_make(n > INT32_MAX ? INT64_MAX / 2 : n * size_bytes(type)))
+    return {&block, kNoValue};
   Tensor out(TensorType{type, Shape{n}});
   for (int64_t i = 0; i < n; ++i) out.set_f64(i, double(i));
   return block.made(std::move(out), "iota");

@@ -11,10 +11,10 @@
 namespace ferrule {
 
 struct ImportLimits {
-  int64_t n_nodes = 1 << 20;                    // of the model, after inlining and unrolling
-  int64_t n_trips = 256;                        // that an unrolled loop may have
-  int64_t value_elements = int64_t(1) << 24;    // of one tensor that is evaluated to know a shape
-  int64_t made_bytes = int64_t(1) << 30;        // of all literals and parameters that are computed
+  int64_t n_nodes = 1 << 20;                  // of the model, after inlining and unrolling
+  int64_t n_trips = 256;                      // that an unrolled loop may have
+  int64_t value_elements = int64_t(1) << 22;  // of one tensor that is evaluated to know a shape
+  int64_t made_bytes = int64_t(1) << 30;      // of all literals and parameters that are computed
 };
 
 struct ImportRequest {

@@ -11,7 +11,8 @@ namespace {
 // [b, s, heads * d] becomes [b, heads, s, d]; four axes stay.
 Val by_head(Val x, int64_t heads) {
   if (x.rank() != 3) return x;
-  return transpose(reshape(x, {x.dim(0), x.dim(1), heads, heads > 0 ? x.dim(2) / heads : 0}), {0, 2, 1, 3});
+  return transpose(reshape(x, {x.dim(0), x.dim(1), heads, heads > 0 ? x.dim(2) / heads : 0}),
+                   {0, 2, 1, 3});
 }
 
 // Query i of s sees keys up to i + past; the place of the first key is 0.
@@ -39,15 +40,20 @@ Val to_additive(Val mask, Type type) {
 Val as_kind(Block& block, const Attention& a) {
   Attributes attributes(FRL_OP_attention);
   attributes.set_f(FRL_AT_attention_scale, a.scale);
-  attributes.set_i(FRL_AT_attention_mask, a.causal ? 1 : !a.mask.ok() ? 0 : a.mask.element() == Type::boolean ? 3 : 2);
+  attributes.set_i(FRL_AT_attention_mask, a.causal                            ? 1
+                                          : !a.mask.ok()                      ? 0
+                                          : a.mask.element() == Type::boolean ? 3
+                                                                              : 2);
   return block.emit(FRL_OP_attention, attributes, {a.q, a.k, a.v, a.mask});
 }
 
 // Every step on its own; `stages` are what qk_matmul_output_mode counts.
 Val written_out(const Attention& a, std::vector<Val>* stages) {
   stages->push_back(matmul(a.q, swap_last(a.k)) * a.scale);
-  stages->push_back(a.mask.ok() ? stages->back() + to_additive(a.mask, a.q.element()) : stages->back());
-  const Val capped = a.softcap > 0 ? apply(FRL_OP_tanh, stages->back() / a.softcap) * a.softcap : stages->back();
+  stages->push_back(a.mask.ok() ? stages->back() + to_additive(a.mask, a.q.element())
+                                : stages->back());
+  const Val capped =
+      a.softcap > 0 ? apply(FRL_OP_tanh, stages->back() / a.softcap) * a.softcap : stages->back();
   stages->push_back(capped);
   stages->push_back(softmax(capped, -1));
   return matmul(stages->back(), a.v);
@@ -63,9 +69,12 @@ void add_masks(ModelNode& n, Attention& a, int64_t past, bool plain) {
   if (a.causal) return;
   if (s > INT32_MAX || t > INT32_MAX || !n.block().may_make(s * t)) return;
   const Val triangle = n.block().made(visible(s, t, past), n.out_name(0));
-  if (!a.mask.ok()) a.mask = triangle;
-  else if (a.mask.element() == Type::boolean) a.mask = apply(FRL_OP_logical_and, a.mask, triangle);
-  else a.mask = a.mask + to_additive(triangle, a.mask.element());
+  if (!a.mask.ok())
+    a.mask = triangle;
+  else if (a.mask.element() == Type::boolean)
+    a.mask = apply(FRL_OP_logical_and, a.mask, triangle);
+  else
+    a.mask = a.mask + to_additive(triangle, a.mask.element());
 }
 
 void attention(ModelNode& n) {
@@ -73,8 +82,11 @@ void attention(ModelNode& n) {
   const bool flat = q.rank() == 3;
   Attention a;
   a.mask = {&n.block(), kNoValue};
-  const int64_t q_heads = flat ? n.need_i("q_num_heads") : q.dim(1), kv_heads = flat ? n.need_i("kv_num_heads") : n.in(1).dim(1);
-  const auto splits = [&](Val x, int64_t heads) { return x.rank() == q.rank() && heads > 0 && (!flat || x.dim(2) % heads == 0); };
+  const int64_t q_heads = flat ? n.need_i("q_num_heads") : q.dim(1),
+                kv_heads = flat ? n.need_i("kv_num_heads") : n.in(1).dim(1);
+  const auto splits = [&](Val x, int64_t heads) {
+    return x.rank() == q.rank() && heads > 0 && (!flat || x.dim(2) % heads == 0);
+  };
   const bool fits = (flat || q.rank() == 4) && splits(q, q_heads) && splits(n.in(1), kv_heads) &&
                     splits(n.in(2), kv_heads) && q_heads % kv_heads == 0;
   if (!n.want(fits, "q, k and v of three or four axes, q heads a multiple of kv heads")) return;
@@ -120,9 +132,12 @@ void rotary_embedding(ModelNode& n) {
   const Val given = n.in(0);
   const int64_t heads = n.i("num_heads", 0);
   const bool flat = given.rank() == 3;
-  if (!n.want(given.rank() == 4 || (flat && heads > 0 && given.dim(2) % heads == 0), "four axes, or three and num_heads")) return;
+  if (!n.want(given.rank() == 4 || (flat && heads > 0 && given.dim(2) % heads == 0),
+              "four axes, or three and num_heads"))
+    return;
   const Val x = by_head(given, heads);
-  const int64_t width = x.dim(3), asked = n.i("rotary_embedding_dim", 0), turned = asked > 0 ? asked : width;
+  const int64_t width = x.dim(3), asked = n.i("rotary_embedding_dim", 0),
+                turned = asked > 0 ? asked : width;
   if (!n.want(turned % 2 == 0 && turned <= width, "an even number of elements to turn")) return;
   Val cosine = n.in(1), sine = n.in(2);
   if (n.has(3)) cosine = gather(cosine, n.in(3), 0), sine = gather(sine, n.in(3), 0);
@@ -134,8 +149,9 @@ void rotary_embedding(ModelNode& n) {
   const Val a = interleaved ? slice(part, 3, 0, half, 2) : slice(part, 3, 0, half);
   const Val b = interleaved ? slice(part, 3, 1, half, 2) : slice(part, 3, half, half);
   const Val real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
-  Val y = interleaved ? reshape(concat({unsqueeze(real, {4}), unsqueeze(imaginary, {4})}, 4), part.dims())
-                      : concat({real, imaginary}, 3);
+  Val y = interleaved
+              ? reshape(concat({unsqueeze(real, {4}), unsqueeze(imaginary, {4})}, 4), part.dims())
+              : concat({real, imaginary}, 3);
   if (turned < width) y = concat({y, slice(x, 3, turned, width - turned)}, 3);
   n.out(0, flat ? reshape(transpose(y, {0, 2, 1, 3}), given.dims()) : y);
 }
@@ -143,7 +159,8 @@ void rotary_embedding(ModelNode& n) {
 constexpr ImportRow kRows[] = {
     {"", "Attention", 23, kEver, attention,
      "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision"},
-    {"", "RotaryEmbedding", 23, kEver, rotary_embedding, "interleaved num_heads rotary_embedding_dim"},
+    {"", "RotaryEmbedding", 23, kEver, rotary_embedding,
+     "interleaved num_heads rotary_embedding_dim"},
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ Tensor of_reals(const std::vector<double>& values, const Shape& shape) {
 // become parameters.
 Val constant_of(ModelNode& n, Tensor tensor) {
   const bool is_weight = is_float(tensor.element()) && tensor.bytes().size() > kSmallBytes;
-  return is_weight ? n.block().parameter(std::move(tensor), n.out_name(0)) : n.block().made(std::move(tensor), n.out_name(0));
+  return is_weight ? n.block().parameter(std::move(tensor), n.out_name(0))
+                   : n.block().made(std::move(tensor), n.out_name(0));
 }
 
 void constant(ModelNode& n) {
@@ -31,10 +32,13 @@ void constant(ModelNode& n) {
     if (!tensor.ok()) return n.fail(std::move(tensor).status());
     n.out(0, constant_of(n, *tensor));
   };
-  if (const auto* value = n.attribute("value", AttributeType::tensor)) return give(model.tensor(*value->tensor));
-  if (const auto* value = n.attribute("sparse_value", AttributeType::sparse)) return give(model.tensor(*value->sparse));
+  if (const auto* value = n.attribute("value", AttributeType::tensor))
+    return give(model.tensor(*value->tensor));
+  if (const auto* value = n.attribute("sparse_value", AttributeType::sparse))
+    return give(model.tensor(*value->sparse));
   if (n.has_attribute("value_float")) return give(of_reals({n.f("value_float", 0)}, {}));
-  if (n.has_attribute("value_int")) return give(Tensor::of_i64(Ints{n.i("value_int", 0)}).reshaped({}));
+  if (n.has_attribute("value_int"))
+    return give(Tensor::of_i64(Ints{n.i("value_int", 0)}).reshaped({}));
   if (n.has_attribute("value_ints")) return give(Tensor::of_i64(n.ints("value_ints")));
   if (n.has_attribute("value_floats")) {
     const auto values = n.reals("value_floats");
@@ -74,17 +78,22 @@ void range(ModelNode& n) {
   const Tensor start = n.known(0), limit = n.known(1), step = n.known(2);
   if (n.failed()) return;
   for (const Tensor* each : {&start, &limit, &step})
-    if (!n.want(each->n_elements() == 1 && each->element() == start.element(), "three numbers of one type")) return;
-  const double delta = step.at_f64(0), n_steps = std::ceil((limit.at_f64(0) - start.at_f64(0)) / delta);
+    if (!n.want(each->n_elements() == 1 && each->element() == start.element(),
+                "three numbers of one type"))
+      return;
+  const double delta = step.at_f64(0),
+               n_steps = std::ceil((limit.at_f64(0) - start.at_f64(0)) / delta);
   if (delta == 0 || std::isnan(n_steps)) return n.fail("step: want a number other than 0");
-  if (n_steps > 1e9) return n.fail(cat("want at most 10^9 elements, got ", n_steps), Code::out_of_limits);
+  if (n_steps > 1e9)
+    return n.fail(cat("want at most 10^9 elements, got ", n_steps), Code::out_of_limits);
   const auto count = std::max<int64_t>(int64_t(n_steps), 0);
   if (!n.block().may_make(count * size_bytes(start.element()))) return;
   Tensor out(TensorType{start.element(), Shape{count}});
   const bool exact = start.element() == Type::i64;
   for (int64_t i = 0; i < count; ++i)
     if (exact)
-      out.mutable_as<int64_t>()[size_t(i)] = int64_t(uint64_t(start.at_i64(0)) + uint64_t(i) * uint64_t(step.at_i64(0)));
+      out.mutable_as<int64_t>()[size_t(i)] =
+          int64_t(uint64_t(start.at_i64(0)) + uint64_t(i) * uint64_t(step.at_i64(0)));
     else
       out.set_f64(i, start.at_f64(0) + double(i) * delta);
   n.out(0, n.block().made(std::move(out), n.out_name(0)));
@@ -95,20 +104,27 @@ void eye_like(ModelNode& n) {
   if (!n.want(x.rank() == 2, "a matrix")) return;
   const Type type = n.has_attribute("dtype") ? n.type_of(n.i("dtype", 1)) : x.element();
   const int64_t k = n.i("k", 0), rows = x.dim(0), columns = x.dim(1);
-  if (n.failed() || !n.block().may_make(rows * columns > INT32_MAX ? INT64_MAX / 2 : rows * columns * size_bytes(type))) return;
+  if (n.failed() ||
+      !n.block().may_make(rows * columns > INT32_MAX ? INT64_MAX / 2
+                                                     : rows * columns * size_bytes(type)))
+    return;
   Tensor out(TensorType{type, Shape{rows, columns}});
   for (int64_t row = 0; row < rows; ++row)
-    if (k < columns && k > -rows && row + k >= 0 && row + k < columns) out.set_f64(row * columns + row + k, 1);
+    if (k < columns && k > -rows && row + k >= 0 && row + k < columns)
+      out.set_f64(row * columns + row + k, 1);
   n.out(0, n.block().made(std::move(out), n.out_name(0)));
 }
 
 // Inference: the input itself, and a mask that keeps everything.
 void dropout(ModelNode& n) {
   const Val x = n.in(0);
-  const bool training = n.opset() >= 12 ? n.has(2) && n.known_number(2, 0) != 0 : n.opset() < 7 && !n.i("is_test", 0);
-  const double ratio = n.opset() >= 12 ? (training ? n.known_number(1, 0.5) : 0) : n.f("ratio", 0.5);
+  const bool training =
+      n.opset() >= 12 ? n.has(2) && n.known_number(2, 0) != 0 : n.opset() < 7 && !n.i("is_test", 0);
+  const double ratio =
+      n.opset() >= 12 ? (training ? n.known_number(1, 0.5) : 0) : n.f("ratio", 0.5);
   if (n.failed()) return;
-  if (training && n.opset() >= 12 && ratio != 0) return n.unsupported("training mode draws random numbers");
+  if (training && n.opset() >= 12 && ratio != 0)
+    return n.unsupported("training mode draws random numbers");
   n.out(0, x);
   const Type mask = n.opset() < 10 ? x.element() : Type::boolean;
   if (n.wants(1)) n.out(1, broadcast_to(n.block().scalar(mask, 1), x.dims()));

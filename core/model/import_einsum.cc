@@ -19,7 +19,8 @@ void mat_mul(ModelNode& n) {
 }
 
 void gemm(ModelNode& n) {
-  const Val a = n.i("transA", 0) ? swap_last(n.in(0)) : n.in(0), b = n.i("transB", 0) ? swap_last(n.in(1)) : n.in(1);
+  const Val a = n.i("transA", 0) ? swap_last(n.in(0)) : n.in(0),
+            b = n.i("transB", 0) ? swap_last(n.in(1)) : n.in(1);
   if (!n.want(a.rank() == 2 && b.rank() == 2, "matrices")) return;
   Val y = matmul(a, b) * n.f("alpha", 1);
   if (n.has(2)) {
@@ -72,7 +73,8 @@ Term without_repeats(Term term) {
     dims.back() = extent * extent;
     x = slice(reshape(x, dims), -1, 0, extent, extent + 1);
     std::string labels;
-    for (size_t axis = 0; axis + 2 < order.size(); ++axis) labels += term.labels[size_t(order[axis])];
+    for (size_t axis = 0; axis + 2 < order.size(); ++axis)
+      labels += term.labels[size_t(order[axis])];
     term = {x, labels + term.labels[i]};
     i = size_t(-1);  // from the start again
   }
@@ -84,8 +86,10 @@ Val arranged(const Term& term, const std::string& labels) {
   Ints order, missing;
   for (size_t i = 0; i < labels.size(); ++i) {
     const size_t at = term.labels.find(labels[i]);
-    if (at == std::string::npos) missing.push_back(int64_t(i));
-    else order.push_back(int64_t(at));
+    if (at == std::string::npos)
+      missing.push_back(int64_t(i));
+    else
+      order.push_back(int64_t(at));
   }
   return unsqueeze(transpose(term.x, order), missing);
 }
@@ -94,8 +98,10 @@ Term summed(const Term& term, const std::string& kept) {
   Ints axes;
   std::string labels;
   for (size_t i = 0; i < term.labels.size(); ++i) {
-    if (kept.find(term.labels[i]) == std::string::npos) axes.push_back(int64_t(i));
-    else labels += term.labels[i];
+    if (kept.find(term.labels[i]) == std::string::npos)
+      axes.push_back(int64_t(i));
+    else
+      labels += term.labels[i];
   }
   return {reduce(FRL_OP_add, term.x, axes, false), labels};
 }
@@ -116,7 +122,8 @@ Term product(Term a, Term b, const std::string& later) {
   a = summed(a, b.labels + later), b = summed(b, a.labels + later);
   std::string shared, left, right, inner;
   for (const char c : a.labels) {
-    const bool both = b.labels.find(c) != std::string::npos, kept = later.find(c) != std::string::npos;
+    const bool both = b.labels.find(c) != std::string::npos,
+               kept = later.find(c) != std::string::npos;
     (both ? (kept ? shared : inner) : left) += c;
   }
   for (const char c : b.labels)
@@ -140,14 +147,16 @@ Term product(Term a, Term b, const std::string& later) {
 }
 
 // The result's labels where the equation does not say: those that occur once, in order.
-std::string implied(const std::vector<Term>& terms) {
+std::string implied(const std::vector<std::string>& operands) {
   std::map<char, int> counts;
-  for (const Term& term : terms)
-    for (const char c : term.labels) ++counts[c];
+  for (const std::string& labels : operands)
+    for (const char c : labels) ++counts[c];
   std::string hidden, plain;
   for (const auto& [c, count] : counts) {
-    if (c < 'A') hidden.insert(hidden.begin(), c);
-    else if (count == 1) plain += c;
+    if (c < 'A')
+      hidden.insert(hidden.begin(), c);
+    else if (count == 1)
+      plain += c;
   }
   return hidden + plain;
 }
@@ -159,30 +168,39 @@ void einsum(ModelNode& n) {
   const auto inputs = split(equation.substr(0, arrow), ',');
   if (!n.want(inputs.size() == n.n_in(), cat("as many operands as '", equation, "' names"))) return;
   std::vector<Term> terms;
+  std::vector<std::string> labels;
   size_t hidden = 0;
   std::map<char, int64_t> extents;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Term term{n.in(i), {}};
-    if (!n.want(read_labels(inputs[i], term.x.rank(), &term.labels), cat("operand ", i, " to fit '", inputs[i], "'"))) return;
-    hidden = std::max<size_t>(hidden, size_t(std::count_if(term.labels.begin(), term.labels.end(), [](char c) { return c < 'A'; })));
+    if (!n.want(read_labels(inputs[i], term.x.rank(), &term.labels),
+                cat("operand ", i, " to fit '", inputs[i], "'")))
+      return;
+    hidden = std::max<size_t>(hidden, size_t(std::count_if(term.labels.begin(), term.labels.end(),
+                                                           [](char c) { return c < 'A'; })));
     for (size_t k = 0; k < term.labels.size(); ++k) {
       int64_t& extent = extents.emplace(term.labels[k], 1).first->second;
       const int64_t own = term.x.dim(int64_t(k));
-      if (!n.want(extent == 1 || own == 1 || extent == own, cat("one extent for '", term.labels.substr(k, 1), "'"))) return;
+      if (!n.want(extent == 1 || own == 1 || extent == own,
+                  cat("one extent for '", term.labels.substr(k, 1), "'")))
+        return;
       if (own != 1) extent = own;
     }
+    labels.push_back(term.labels);
     terms.push_back(without_repeats(term));
   }
-  std::string result = implied(terms);
+  std::string result = implied(labels);
   if (arrow != std::string::npos) {
     const std::string text = equation.substr(arrow + 2);
     const auto plain = int64_t(text.size()) - (text.find("...") == std::string::npos ? 0 : 3);
     const int64_t rank = text.find("...") == std::string::npos ? plain : plain + int64_t(hidden);
-    if (!read_labels(text, rank, &result)) return n.fail(cat("equation: want a result of letters, got '", text, "'"));
+    if (!read_labels(text, rank, &result))
+      return n.fail(cat("equation: want a result of letters, got '", text, "'"));
   }
   for (size_t i = 0; i < result.size(); ++i)
     if (!extents.contains(result[i]) || result.find(result[i], i + 1) != std::string::npos)
-      return n.fail(cat("equation: want each result label once and in an operand, got '", equation, "'"));
+      return n.fail(
+          cat("equation: want each result label once and in an operand, got '", equation, "'"));
   Term term = terms[0];
   for (size_t i = 1; i < terms.size(); ++i) {
     std::string later = result;

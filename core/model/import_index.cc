@@ -46,7 +46,7 @@ void scatter_nd(ModelNode& n) {
 
 void top_k(ModelNode& n) {
   const Val x = n.in(0);
-  const int64_t k = n.opset() < 10 ? n.need_i("k") : int64_t(n.known_number(1, 1));
+  const int64_t k = n.opset() < 10 ? n.need_i("k") : n.known_integer(1, 1);
   if (n.failed()) return;
   Attributes attributes(FRL_OP_topk);
   attributes.set_i(FRL_AT_topk_axis, from_end(n.axis_attribute(-1, x.rank()), x.rank()));
@@ -59,10 +59,12 @@ void top_k(ModelNode& n) {
 // one_hot(i) == (i mod depth == 0 .. depth - 1); an index outside -depth .. depth - 1 is all off.
 void one_hot(ModelNode& n) {
   Val indices = n.in(0);
-  const auto depth = int64_t(n.known_number(1, 0));
+  const auto depth = n.known_integer(1, 0);
   const Val values = n.in(2);
   if (n.failed()) return;
-  if (depth < 0 || !n.want(values.rank() == 1 && values.dim(0) == 2, "a depth of 0 or more and two values")) return;
+  if (depth < 0 ||
+      !n.want(values.rank() == 1 && values.dim(0) == 2, "a depth of 0 or more and two values"))
+    return;
   const int64_t rank = indices.rank() + 1, axis = n.axis_attribute(-1, rank);
   indices = cast(indices, Type::i64);
   const Val wrapped = select(apply(FRL_OP_less, indices, 0.0), indices + double(depth), indices);
@@ -95,7 +97,8 @@ void non_zero(ModelNode& n) { written(n, FRL_OP_nonzero, Attributes(FRL_OP_nonze
 void unique(ModelNode& n) {
   const Val x = n.in(0);
   Attributes attributes(FRL_OP_unique);
-  if (n.has_attribute("axis")) attributes.set_i(FRL_AT_unique_axis, from_end(n.axis_attribute(0, x.rank()), x.rank()));
+  if (n.has_attribute("axis"))
+    attributes.set_i(FRL_AT_unique_axis, from_end(n.axis_attribute(0, x.rank()), x.rank()));
   attributes.set_i(FRL_AT_unique_sorted, n.i("sorted", 1) != 0);
   written(n, FRL_OP_unique, attributes, {x});
 }
@@ -115,8 +118,8 @@ void compress(ModelNode& n) {
 
 void non_max_suppression(ModelNode& n) {
   Attributes attributes(FRL_OP_non_max_suppression);
-  const double most = n.known_number(2, 0);
-  attributes.set_i(FRL_AT_non_max_suppression_max_per_class, int64_t(most));
+  const int64_t most = n.known_integer(2, 0);
+  attributes.set_i(FRL_AT_non_max_suppression_max_per_class, most);
   attributes.set_f(FRL_AT_non_max_suppression_iou_threshold, n.known_number(3, 0));
   if (n.has(4)) attributes.set_f(FRL_AT_non_max_suppression_score_threshold, n.known_number(4, 0));
   attributes.set_i(FRL_AT_non_max_suppression_centre, n.i("center_point_box", 0) != 0);
@@ -126,8 +129,11 @@ void non_max_suppression(ModelNode& n) {
 // Each batch's first `length` slices in reverse order, as a gather along the time axis.
 void reverse_sequence(ModelNode& n) {
   const Val x = n.in(0), lengths = cast(n.in(1), Type::i64);
-  const int64_t time = n.axis(n.i("time_axis", 0), x.rank()), batch = n.axis(n.i("batch_axis", 1), x.rank());
-  if (!n.want(time != batch && lengths.rank() == 1 && lengths.dim(0) == x.dim(batch), "a length for each batch")) return;
+  const int64_t time = n.axis(n.i("time_axis", 0), x.rank()),
+                batch = n.axis(n.i("batch_axis", 1), x.rank());
+  if (!n.want(time != batch && lengths.rank() == 1 && lengths.dim(0) == x.dim(batch),
+              "a length for each batch"))
+    return;
   const Val at = align(iota(n.block(), Type::i64, x.dim(time)), time, x.rank());
   const Val length = align(lengths, batch, x.rank());
   const Val places = select(apply(FRL_OP_less, at, length), length - 1.0 - at, at);

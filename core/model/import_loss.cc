@@ -9,7 +9,8 @@ namespace {
 Val class_loss(ModelNode& n, Val log_prob, Val target, size_t weights_at) {
   static constexpr const char* kReductions[] = {"mean", "sum", "none"};
   const int64_t reduction = n.choice("reduction", "mean", kReductions);
-  const bool fits = log_prob.rank() >= 2 && target.rank() == log_prob.rank() - 1 && target.dim(0) == log_prob.dim(0);
+  const bool fits = log_prob.rank() >= 2 && target.rank() == log_prob.rank() - 1 &&
+                    target.dim(0) == log_prob.dim(0);
   if (!n.want(fits, "[n, c, ..] and targets [n, ..]")) return {&n.block(), kNoValue};
   Block& block = n.block();
   target = cast(target, Type::i64);
@@ -43,15 +44,20 @@ void cross_entropy_loss(ModelNode& n) {
   n.out(1, log_prob);
 }
 
-// Inputs of the optimisers: rate, step, then `n_kinds` lists of tensors, each as long as the others.
+// Inputs of the optimisers: rate, step, then `n_kinds` lists of tensors, each as long as the
+// others.
 struct Optimiser {
   ModelNode& n;
   int64_t count;
   Val rate, step;
 
   Optimiser(ModelNode& node, int64_t n_kinds)
-      : n(node), count((int64_t(node.n_in()) - 2) / n_kinds), rate(reshape(n.in(0), {})), step(reshape(n.in(1), {})) {
-    n.want(int64_t(n.n_in()) >= 2 + n_kinds && (int64_t(n.n_in()) - 2) % n_kinds == 0, "a rate, a step, and lists of one length");
+      : n(node),
+        count((int64_t(node.n_in()) - 2) / n_kinds),
+        rate(reshape(n.in(0), {})),
+        step(reshape(n.in(1), {})) {
+    n.want(int64_t(n.n_in()) >= 2 + n_kinds && (int64_t(n.n_in()) - 2) % n_kinds == 0,
+           "a rate, a step, and lists of one length");
   }
   Val of(int64_t kind, int64_t i) { return n.in(size_t(2 + kind * count + i)); }
   void out(int64_t kind, int64_t i, Val value) { n.out(size_t(kind * count + i), value); }
@@ -75,8 +81,11 @@ void adam(ModelNode& n) {
   const double alpha = n.f("alpha", 0.9f), beta = n.f("beta", 0.999f);
   const Type type = o.rate.element();
   const Val step = cast(o.step, type);
-  const auto left = [&](double base) { return 1.0 - apply(FRL_OP_pow, n.block().scalar(type, base), step); };
-  const Val rate = select(o.is_later(), o.rate * apply(FRL_OP_sqrt, left(beta)) / left(alpha), o.rate);
+  const auto left = [&](double base) {
+    return 1.0 - apply(FRL_OP_pow, n.block().scalar(type, base), step);
+  };
+  const Val rate =
+      select(o.is_later(), o.rate * apply(FRL_OP_sqrt, left(beta)) / left(alpha), o.rate);
   for (int64_t i = 0; i < o.count && !n.failed(); ++i) {
     const Val g = o.gradient(i);
     const Val v = o.of(2, i) * alpha + g * (1 - alpha), h = o.of(3, i) * beta + g * g * (1 - beta);
@@ -107,7 +116,8 @@ constexpr ImportRow kRows[] = {
     {"", "NegativeLogLikelihoodLoss", 12, kEver, nll_loss, "ignore_index reduction"},
     {"", "SoftmaxCrossEntropyLoss", 12, kEver, cross_entropy_loss, "ignore_index reduction"},
     {kTraining, "Adagrad", 1, kEver, adagrad, "decay_factor epsilon norm_coefficient"},
-    {kTraining, "Adam", 1, kEver, adam, "alpha beta epsilon norm_coefficient norm_coefficient_post"},
+    {kTraining, "Adam", 1, kEver, adam,
+     "alpha beta epsilon norm_coefficient norm_coefficient_post"},
     {kTraining, "Momentum", 1, kEver, momentum, "alpha beta mode norm_coefficient"},
 };
 

@@ -8,7 +8,8 @@ namespace {
 void unary(ModelNode& n) { n.out(0, apply(n.row().arg, n.in(0))); }
 
 // One float attribute of the core's op for each of the model's, by slot.
-void with_reals(ModelNode& n, std::initializer_list<const char*> names, std::initializer_list<double> fallbacks) {
+void with_reals(ModelNode& n, std::initializer_list<const char*> names,
+                std::initializer_list<double> fallbacks) {
   Attributes attributes(n.row().arg);
   uint32_t slot = 0;
   for (const char* name : names) {
@@ -40,7 +41,8 @@ void is_inf(ModelNode& n) {
 
 void gelu(ModelNode& n) {
   static constexpr const char* kForms[] = {"none", "tanh"};
-  n.out(0, apply(n.choice("approximate", "none", kForms) ? FRL_OP_gelu_tanh : FRL_OP_gelu, n.in(0)));
+  n.out(0,
+        apply(n.choice("approximate", "none", kForms) ? FRL_OP_gelu_tanh : FRL_OP_gelu, n.in(0)));
 }
 
 // Before opset 7 the second operand was placed by `axis`, and broadcast only if asked.
@@ -58,11 +60,14 @@ void power(ModelNode& n) {
   const Val base = n.in(0), exponent = legacy_aligned(n, base, n.in(1));
   if (base.element() == exponent.element()) return n.out(0, apply(FRL_OP_pow, base, exponent));
   // The result has the base's type; a fractional exponent needs the exponent's to compute in.
-  const Type inner = is_int(base.element()) && is_float(exponent.element()) ? exponent.element() : base.element();
+  const Type inner =
+      is_int(base.element()) && is_float(exponent.element()) ? exponent.element() : base.element();
   n.out(0, cast(apply(FRL_OP_pow, cast(base, inner), cast(exponent, inner)), base.element()));
 }
 
-void modulo(ModelNode& n) { n.out(0, apply(n.i("fmod", 0) ? FRL_OP_fmod : FRL_OP_mod, n.in(0), n.in(1))); }
+void modulo(ModelNode& n) {
+  n.out(0, apply(n.i("fmod", 0) ? FRL_OP_fmod : FRL_OP_mod, n.in(0), n.in(1)));
+}
 
 void bit_shift(ModelNode& n) {
   static constexpr const char* kDirections[] = {"LEFT", "RIGHT"};
@@ -74,7 +79,8 @@ void bit_shift(ModelNode& n) {
 void prelu(ModelNode& n) {
   const Val x = n.in(0);
   Val slope = n.in(1);
-  const bool by_channel = n.opset() < 7 && slope.rank() == 1 && slope.dim(0) == x.dim(1) && slope.dim(0) != 1;
+  const bool by_channel =
+      n.opset() < 7 && slope.rank() == 1 && slope.dim(0) == x.dim(1) && slope.dim(0) != 1;
   if (by_channel) slope = align(slope, 1, x.rank());
   n.out(0, apply(FRL_OP_prelu, x, slope));
 }
@@ -105,8 +111,9 @@ void clip(ModelNode& n) {
 }
 
 void cast_to(ModelNode& n) {
-  static constexpr const char* kNames[] = {"", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING",
-                                           "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
+  static constexpr const char* kNames[] = {
+      "",       "FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",
+      "STRING", "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
   // Opset 1 says it in words.
   const int64_t to = n.opset() < 6 ? n.choice("to", "", kNames) : n.need_i("to");
   if (!n.failed()) n.out(0, cast(n.in(0), n.type_of(to)));
@@ -116,19 +123,44 @@ void cast_like(ModelNode& n) { n.out(0, cast(n.in(0), n.in(1).element())); }
 
 void identity(ModelNode& n) { n.out(0, n.entry(0)); }
 
-#define UNARY(name, op, attributes) {"", name, 1, kEver, unary, attributes, FRL_OP_##op, true}
-#define BINARY(name, since, op) {"", name, since, kEver, binary, "axis broadcast", FRL_OP_##op, true}
+#define UNARY(name, op, attributes) \
+  { "", name, 1, kEver, unary, attributes, FRL_OP_##op, true }
+#define BINARY(name, since, op) \
+  { "", name, since, kEver, binary, "axis broadcast", FRL_OP_##op, true }
 
 constexpr ImportRow kRows[] = {
-    UNARY("Abs", abs, ""), UNARY("Neg", neg, ""), UNARY("Sign", sign, ""), UNARY("Reciprocal", reciprocal, ""),
-    UNARY("Floor", floor, ""), UNARY("Ceil", ceil, ""), UNARY("Round", round, ""), UNARY("Sqrt", sqrt, ""),
-    UNARY("Exp", exp, ""), UNARY("Log", log, ""), UNARY("Sin", sin, ""), UNARY("Cos", cos, ""),
-    UNARY("Tan", tan, ""), UNARY("Asin", asin, ""), UNARY("Acos", acos, ""), UNARY("Atan", atan, ""),
-    UNARY("Sinh", sinh, ""), UNARY("Cosh", cosh, ""), UNARY("Tanh", tanh, ""), UNARY("Asinh", asinh, ""),
-    UNARY("Acosh", acosh, ""), UNARY("Atanh", atanh, ""), UNARY("Erf", erf, ""), UNARY("Sigmoid", sigmoid, ""),
-    UNARY("Relu", relu, ""), UNARY("Softplus", softplus, ""), UNARY("Softsign", softsign, ""),
-    UNARY("HardSwish", hard_swish, ""), UNARY("Mish", mish, ""), UNARY("Not", logical_not, ""),
-    UNARY("BitwiseNot", bit_not, ""), UNARY("IsNaN", is_nan, ""),
+    UNARY("Abs", abs, ""),
+    UNARY("Neg", neg, ""),
+    UNARY("Sign", sign, ""),
+    UNARY("Reciprocal", reciprocal, ""),
+    UNARY("Floor", floor, ""),
+    UNARY("Ceil", ceil, ""),
+    UNARY("Round", round, ""),
+    UNARY("Sqrt", sqrt, ""),
+    UNARY("Exp", exp, ""),
+    UNARY("Log", log, ""),
+    UNARY("Sin", sin, ""),
+    UNARY("Cos", cos, ""),
+    UNARY("Tan", tan, ""),
+    UNARY("Asin", asin, ""),
+    UNARY("Acos", acos, ""),
+    UNARY("Atan", atan, ""),
+    UNARY("Sinh", sinh, ""),
+    UNARY("Cosh", cosh, ""),
+    UNARY("Tanh", tanh, ""),
+    UNARY("Asinh", asinh, ""),
+    UNARY("Acosh", acosh, ""),
+    UNARY("Atanh", atanh, ""),
+    UNARY("Erf", erf, ""),
+    UNARY("Sigmoid", sigmoid, ""),
+    UNARY("Relu", relu, ""),
+    UNARY("Softplus", softplus, ""),
+    UNARY("Softsign", softsign, ""),
+    UNARY("HardSwish", hard_swish, ""),
+    UNARY("Mish", mish, ""),
+    UNARY("Not", logical_not, ""),
+    UNARY("BitwiseNot", bit_not, ""),
+    UNARY("IsNaN", is_nan, ""),
     {"", "LeakyRelu", 1, kEver, leaky_relu, "alpha", FRL_OP_leaky_relu, true},
     {"", "Elu", 1, kEver, elu, "alpha", FRL_OP_elu, true},
     {"", "Celu", 12, kEver, elu, "alpha", FRL_OP_celu, true},
@@ -138,11 +170,21 @@ constexpr ImportRow kRows[] = {
     {"", "Shrink", 9, kEver, shrink, "lambd bias", FRL_OP_shrink, true},
     {"", "IsInf", 10, kEver, is_inf, "detect_negative detect_positive", 0, true},
     {"", "Gelu", 20, kEver, gelu, "approximate", 0, true},
-    BINARY("Add", 1, add), BINARY("Sub", 1, sub), BINARY("Mul", 1, mul), BINARY("Div", 1, div),
-    BINARY("And", 1, logical_and), BINARY("Or", 1, logical_or), BINARY("Xor", 1, logical_xor),
-    BINARY("BitwiseAnd", 18, bit_and), BINARY("BitwiseOr", 18, bit_or), BINARY("BitwiseXor", 18, bit_xor),
-    BINARY("Equal", 1, equal), BINARY("Less", 1, less), BINARY("Greater", 1, greater),
-    BINARY("LessOrEqual", 12, less_equal), BINARY("GreaterOrEqual", 12, greater_equal),
+    BINARY("Add", 1, add),
+    BINARY("Sub", 1, sub),
+    BINARY("Mul", 1, mul),
+    BINARY("Div", 1, div),
+    BINARY("And", 1, logical_and),
+    BINARY("Or", 1, logical_or),
+    BINARY("Xor", 1, logical_xor),
+    BINARY("BitwiseAnd", 18, bit_and),
+    BINARY("BitwiseOr", 18, bit_or),
+    BINARY("BitwiseXor", 18, bit_xor),
+    BINARY("Equal", 1, equal),
+    BINARY("Less", 1, less),
+    BINARY("Greater", 1, greater),
+    BINARY("LessOrEqual", 12, less_equal),
+    BINARY("GreaterOrEqual", 12, greater_equal),
     {"", "Pow", 1, kEver, power, "axis broadcast", 0, true},
     {"", "Mod", 10, kEver, modulo, "fmod", 0, true},
     {"", "BitShift", 11, kEver, bit_shift, "direction", 0, true},

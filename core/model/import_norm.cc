@@ -29,10 +29,12 @@ void batch_norm(ModelNode& n) {
   const double epsilon = n.f("epsilon", 1e-5f), momentum = n.f("momentum", 0.9f);
   const bool training = n.opset() >= 14 && n.i("training_mode", 0);
   if (n.opset() < 9 && !n.i("spatial", 1)) return n.unsupported("spatial 0");
-  if (n.opset() < 14 && (n.wants(1) || n.wants(2))) return n.unsupported("the training outputs of opsets before 14");
+  if (n.opset() < 14 && (n.wants(1) || n.wants(2)))
+    return n.unsupported("the training outputs of opsets before 14");
   for (size_t i = 1; i < 5; ++i)
-    if (!n.want(x.rank() >= 1 && n.in(i).rank() == 1 && n.in(i).dim(0) == (x.rank() > 1 ? x.dim(1) : 1),
-                "scale, shift, mean and variance of one number a channel"))
+    if (!n.want(
+            x.rank() >= 1 && n.in(i).rank() == 1 && n.in(i).dim(0) == (x.rank() > 1 ? x.dim(1) : 1),
+            "scale, shift, mean and variance of one number a channel"))
       return;
   Val centre = n.in(3), variance = n.in(4);
   const Type inner = wide(centre.element());
@@ -41,7 +43,8 @@ void batch_norm(ModelNode& n) {
     Ints axes = axes_between(0, x.rank());
     if (x.rank() > 1) axes.erase(axes.begin() + 1);
     const Moments batch = moments(cast(x, inner), axes);
-    const Val now = reshape(batch.mean, centre.dims()), spread = reshape(batch.variance, centre.dims());
+    const Val now = reshape(batch.mean, centre.dims()),
+              spread = reshape(batch.variance, centre.dims());
     n.out(1, cast(centre * momentum + now * (1 - momentum), n.in(3).element()));
     n.out(2, cast(variance * momentum + spread * (1 - momentum), n.in(4).element()));
     centre = now, variance = spread;
@@ -59,10 +62,12 @@ Val layer_norm(Block& block, Val x, int64_t axes, double epsilon, Val scale = {}
 // Each channel of each example is one row.
 void instance_norm(ModelNode& n) {
   const Val x = n.in(0), scale = n.in(1), shift = n.in(2);
-  const bool fits = x.rank() >= 3 && scale.rank() == 1 && scale.dim(0) == x.dim(1) && shift.dims() == scale.dims();
+  const bool fits = x.rank() >= 3 && scale.rank() == 1 && scale.dim(0) == x.dim(1) &&
+                    shift.dims() == scale.dims();
   if (!n.want(fits, "[n, c, spatial..] and one number a channel")) return;
   const Val rows = flatten(x, 2);
-  const Val y = layer_norm(n.block(), reshape(rows, {x.dim(0), x.dim(1), rows.dim(1)}), 1, n.f("epsilon", 1e-5f));
+  const Val y = layer_norm(n.block(), reshape(rows, {x.dim(0), x.dim(1), rows.dim(1)}), 1,
+                           n.f("epsilon", 1e-5f));
   n.out(0, by_channel(reshape(y, x.dims()), scale, shift));
 }
 
@@ -74,7 +79,8 @@ void group_norm(ModelNode& n) {
   if (!n.want(fits, "[n, c, spatial..], c in groups, and scale and shift for them")) return;
   int64_t row = x.dim(1) / groups;
   for (int64_t axis = 2; axis < x.rank(); ++axis) row *= x.dim(axis);
-  const Val y = layer_norm(n.block(), reshape(x, {x.dim(0), groups, row}), 1, n.f("epsilon", 1e-5f));
+  const Val y =
+      layer_norm(n.block(), reshape(x, {x.dim(0), groups, row}), 1, n.f("epsilon", 1e-5f));
   // Opset 18 scaled the groups, 21 the channels.
   if (n.opset() < 21) return n.out(0, reshape(by_channel(y, scale, shift), x.dims()));
   n.out(0, by_channel(reshape(y, x.dims()), scale, shift));
@@ -112,7 +118,9 @@ void mean_variance_norm(ModelNode& n) {
 void local_response_norm(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t size = n.need_i("size");
-  if (!n.want(x.rank() >= 2 && size >= 1 && size <= INT32_MAX, "[n, c, spatial..] and a size of 1 or more")) return;
+  if (!n.want(x.rank() >= 2 && size >= 1 && size <= INT32_MAX,
+              "[n, c, spatial..] and a size of 1 or more"))
+    return;
   const Val rest = flatten(x, 2);
   const Val rows = reshape(x * x, {x.dim(0), 1, x.dim(1), rest.dim(1)});
   Attributes attributes(FRL_OP_avg_pool);
@@ -133,7 +141,8 @@ void lp_norm(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "BatchNormalization", 1, kEver, batch_norm, "epsilon is_test momentum spatial training_mode"},
+    {"", "BatchNormalization", 1, kEver, batch_norm,
+     "epsilon is_test momentum spatial training_mode"},
     {"", "InstanceNormalization", 1, kEver, instance_norm, "epsilon"},
     {"", "GroupNormalization", 18, kEver, group_norm, "epsilon num_groups stash_type"},
     {"", "LayerNormalization", 17, kEver, layer_norm, "axis epsilon stash_type"},

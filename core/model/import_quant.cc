@@ -7,15 +7,16 @@ namespace {
 
 Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
 
-// A scale or zero point placed so that it broadcasts over x: one number, one for each place of `axis`,
-// or one for each block of `block` places along it.
+// A scale or zero point placed so that it broadcasts over x: one number, one for each place of
+// `axis`, or one for each block of `block` places along it.
 Val placed(ModelNode& n, Val x, Val p, int64_t axis, int64_t block) {
   if (p.n_elements() == 1 && p.rank() <= 1) return reshape(p, {});
   if (p.rank() == 1) {
     n.want(p.dim(0) == x.dim(axis), "as many scales as places of the axis");
     return align(p, axis, x.rank());
   }
-  const bool fits = p.rank() == x.rank() && block > 0 && (x.dim(axis) + block - 1) / block == p.dim(axis);
+  const bool fits = p.rank() == x.rank() && block > 0 && block <= INT32_MAX &&
+                    (x.dim(axis) + block - 1) / block == p.dim(axis);
   if (!n.want(fits, "a scale for each block")) return p;
   Ints dims = unsqueeze(p, {axis + 1}).dims(), whole = p.dims();
   dims[size_t(axis) + 1] = block;
@@ -36,7 +37,8 @@ Val quantize(Val x, Val scale, Val zero, Type to) {
 
 void quantize_linear(ModelNode& n) {
   const Val x = n.in(0), scale = n.in(1);
-  const int64_t axis = quant_axis(n, x, scale), block = n.i("block_size", 0), asked = n.i("output_dtype", 0);
+  const int64_t axis = quant_axis(n, x, scale), block = n.i("block_size", 0),
+                asked = n.i("output_dtype", 0);
   const Type to = n.has(2) ? n.in(2).element() : asked ? n.type_of(asked) : Type::u8;
   if (!n.want(is_int(to), "an integer type to quantise to")) return;
   const Type inner = wide(is_float(x.element()) ? x.element() : scale.element());
@@ -53,7 +55,8 @@ bool is_zero(Val x) {
 
 void dequantize_linear(ModelNode& n) {
   const Val x = n.in(0), scale = n.in(1);
-  const int64_t axis = quant_axis(n, x, scale), block = n.i("block_size", 0), asked = n.i("output_dtype", 0);
+  const int64_t axis = quant_axis(n, x, scale), block = n.i("block_size", 0),
+                asked = n.i("output_dtype", 0);
   const Type to = asked ? n.type_of(asked) : scale.element(), inner = wide(scale.element());
   Val y = cast(x, inner);
   if (n.has(2) && !is_zero(n.in(2))) y = y - cast(placed(n, x, n.in(2), axis, block), inner);
@@ -82,21 +85,25 @@ Val without_zero(ModelNode& n, size_t i, size_t zero_at, bool left) {
   return x - (zero.rank() == 1 && left ? unsqueeze(zero, {1}) : zero);
 }
 
-void matmul_integer(ModelNode& n) { n.out(0, matmul(without_zero(n, 0, 2, true), without_zero(n, 1, 3, false))); }
+void matmul_integer(ModelNode& n) {
+  n.out(0, matmul(without_zero(n, 0, 2, true), without_zero(n, 1, 3, false)));
+}
 
 // a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
 void qlinear_matmul(ModelNode& n) {
   const Val a_scale = n.in(1), b_scale = n.in(4), y_zero = n.in(7);
   const Type inner = wide(a_scale.element());
   const auto scalar = [](Val x) { return x.n_elements() == 1 ? reshape(x, {}) : x; };
-  const Val rows = a_scale.rank() == 1 && a_scale.dim(0) > 1 ? unsqueeze(a_scale, {1}) : scalar(a_scale);
+  const Val rows =
+      a_scale.rank() == 1 && a_scale.dim(0) > 1 ? unsqueeze(a_scale, {1}) : scalar(a_scale);
   const Val sum = cast(matmul(without_zero(n, 0, 2, true), without_zero(n, 3, 5, false)), inner);
   const Val scale = cast(rows, inner) * cast(scalar(b_scale), inner) / cast(scalar(n.in(6)), inner);
   n.out(0, cast(apply(FRL_OP_round, sum * scale) + cast(scalar(y_zero), inner), y_zero.element()));
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "QuantizeLinear", 10, kEver, quantize_linear, "axis block_size output_dtype precision saturate"},
+    {"", "QuantizeLinear", 10, kEver, quantize_linear,
+     "axis block_size output_dtype precision saturate"},
     {"", "DequantizeLinear", 10, kEver, dequantize_linear, "axis block_size output_dtype"},
     {"", "DynamicQuantizeLinear", 11, kEver, dynamic_quantize_linear, ""},
     {"", "MatMulInteger", 10, kEver, matmul_integer, ""},

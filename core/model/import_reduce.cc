@@ -28,7 +28,9 @@ void reduce_by(ModelNode& n) {
 }
 void reduce_mean(ModelNode& n) { reduction(n, mean); }
 void reduce_l1(ModelNode& n) {
-  reduction(n, [](Val x, const Ints& axes, bool keep) { return reduce(FRL_OP_add, apply(FRL_OP_abs, x), axes, keep); });
+  reduction(n, [](Val x, const Ints& axes, bool keep) {
+    return reduce(FRL_OP_add, apply(FRL_OP_abs, x), axes, keep);
+  });
 }
 void reduce_l2(ModelNode& n) {
   reduction(n, [](Val x, const Ints& axes, bool keep) {
@@ -36,10 +38,13 @@ void reduce_l2(ModelNode& n) {
   });
 }
 void reduce_sum_square(ModelNode& n) {
-  reduction(n, [](Val x, const Ints& axes, bool keep) { return reduce(FRL_OP_add, x * x, axes, keep); });
+  reduction(
+      n, [](Val x, const Ints& axes, bool keep) { return reduce(FRL_OP_add, x * x, axes, keep); });
 }
 void reduce_log_sum(ModelNode& n) {
-  reduction(n, [](Val x, const Ints& axes, bool keep) { return apply(FRL_OP_log, reduce(FRL_OP_add, x, axes, keep)); });
+  reduction(n, [](Val x, const Ints& axes, bool keep) {
+    return apply(FRL_OP_log, reduce(FRL_OP_add, x, axes, keep));
+  });
 }
 // The maximum is subtracted first; an infinite one would give inf - inf.
 void reduce_log_sum_exp(ModelNode& n) {
@@ -47,7 +52,8 @@ void reduce_log_sum_exp(ModelNode& n) {
     const Val top = reduce(FRL_OP_max, x, axes);
     const Val is_infinite = n.block().emit(FRL_OP_is_inf, {top});
     const Val shift = select(is_infinite, n.block().scalar(x.element(), 0), top);
-    const Val sum = apply(FRL_OP_log, reduce(FRL_OP_add, apply(FRL_OP_exp, x - shift), axes)) + shift;
+    const Val sum =
+        apply(FRL_OP_log, reduce(FRL_OP_add, apply(FRL_OP_exp, x - shift), axes)) + shift;
     return keep ? sum : squeeze(sum, axes);
   });
 }
@@ -56,7 +62,8 @@ void arg_extreme(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t axis = n.axis_attribute(0, x.rank());
   Attributes attributes(FRL_OP_arg_reduce);
-  attributes.set_i(FRL_AT_arg_reduce_by, n.row().arg).set_i(FRL_AT_arg_reduce_axis, from_end(axis, x.rank()));
+  attributes.set_i(FRL_AT_arg_reduce_by, n.row().arg)
+      .set_i(FRL_AT_arg_reduce_axis, from_end(axis, x.rank()));
   attributes.set_i(FRL_AT_arg_reduce_keep, n.i("keepdims", 1) != 0);
   attributes.set_i(FRL_AT_arg_reduce_last, n.i("select_last_index", 0) != 0);
   n.out(0, n.block().emit(FRL_OP_arg_reduce, attributes, {x}));
@@ -64,7 +71,7 @@ void arg_extreme(ModelNode& n) {
 
 void cumulative_sum(ModelNode& n) {
   const Val x = n.in(0);
-  const int64_t axis = n.axis(int64_t(n.known_number(1, 0)), x.rank());
+  const int64_t axis = n.axis(n.known_integer(1, 0), x.rank());
   Attributes attributes(FRL_OP_cumulative);
   attributes.set_i(FRL_AT_cumulative_axis, from_end(axis, x.rank()));
   attributes.set_i(FRL_AT_cumulative_exclusive, n.i("exclusive", 0) != 0);
@@ -77,7 +84,8 @@ void soft_max(ModelNode& n) {
   const Val x = n.in(0);
   if (n.opset() >= 13) return n.out(0, softmax(x, n.axis_attribute(-1, x.rank()), n.row().arg));
   const int64_t given = n.i("axis", 1), axis = from_start(given, x.rank());
-  if (axis < 0 || axis > x.rank()) return n.fail(cat("axis: want it inside rank ", x.rank(), ", got ", given));
+  if (axis < 0 || axis > x.rank())
+    return n.fail(cat("axis: want it inside rank ", x.rank(), ", got ", given));
   if (axis == x.rank() - 1) return n.out(0, softmax(x, axis, n.row().arg));
   n.out(0, reshape(softmax(flatten(x, axis), 1, n.row().arg), x.dims()));
 }

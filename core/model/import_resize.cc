@@ -10,13 +10,15 @@ namespace {
 struct Resize {
   std::vector<double> scales;  // by axis of x
   Ints sizes;
-  int64_t mode = 0, coordinate = 3, nearest = 2;  // asymmetric, floor: all there was before opset 11
-  std::vector<double> region;                     // starts, then ends
+  int64_t mode = 0, coordinate = 3,
+          nearest = 2;         // asymmetric, floor: all there was before opset 11
+  std::vector<double> region;  // starts, then ends
 };
 
 void emit_resize(ModelNode& n, Val x, const Resize& r) {
   for (const int64_t size : r.sizes)
-    if (size < 0 || size > INT32_MAX) return n.fail(cat("want extents from 0 to 2^31 - 1, got ", size));
+    if (size < 0 || size > INT32_MAX)
+      return n.fail(cat("want extents from 0 to 2^31 - 1, got ", size));
   if (n.failed()) return;
   Attributes attributes(FRL_OP_resize);
   attributes.set_list(FRL_AT_resize_sizes, r.sizes).set_i(FRL_AT_resize_mode, r.mode);
@@ -30,7 +32,8 @@ void emit_resize(ModelNode& n, Val x, const Resize& r) {
   n.out(0, n.block().emit(FRL_OP_resize, attributes, operands));
 }
 
-// Extents from scales: the part of the operand that the region covers, times the scale, rounded down.
+// Extents from scales: the part of the operand that the region covers, times the scale, rounded
+// down.
 void size_from_scales(Val x, Resize& r) {
   for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const auto i = size_t(axis);
@@ -43,7 +46,8 @@ void size_from_scales(Val x, Resize& r) {
 std::vector<double> known_reals(ModelNode& n, size_t i) {
   std::vector<double> out;
   const Tensor tensor = n.known(i);
-  for (int64_t k = 0; !tensor.empty() && k < tensor.n_elements(); ++k) out.push_back(tensor.at_f64(k));
+  for (int64_t k = 0; !tensor.empty() && k < tensor.n_elements(); ++k)
+    out.push_back(tensor.at_f64(k));
   return out;
 }
 
@@ -86,11 +90,15 @@ void sizes_given(ModelNode& n, Val x, const Ints& axes, const Ints& sizes, Resiz
   static constexpr const char* kPolicies[] = {"stretch", "not_larger", "not_smaller"};
   const int64_t policy = n.choice("keep_aspect_ratio_policy", "stretch", kPolicies);
   r.sizes = spread(sizes, axes, x.dims());
-  const auto ratio = [&](int64_t axis) { return double(r.sizes[size_t(axis)]) / double(x.dim(axis)); };
+  const auto ratio = [&](int64_t axis) {
+    return double(r.sizes[size_t(axis)]) / double(x.dim(axis));
+  };
   if (policy != 0) {
     double scale = policy == 1 ? INFINITY : 0;
-    for (const int64_t axis : axes) scale = policy == 1 ? std::fmin(scale, ratio(axis)) : std::fmax(scale, ratio(axis));
-    for (const int64_t axis : axes) r.sizes[size_t(axis)] = int64_t(std::fmin(std::round(scale * double(x.dim(axis))), 1e10));
+    for (const int64_t axis : axes)
+      scale = policy == 1 ? std::fmin(scale, ratio(axis)) : std::fmax(scale, ratio(axis));
+    for (const int64_t axis : axes)
+      r.sizes[size_t(axis)] = int64_t(std::fmin(std::round(scale * double(x.dim(axis))), 1e10));
     for (const int64_t axis : axes) r.scales[size_t(axis)] = scale;
     return;
   }
@@ -100,9 +108,11 @@ void sizes_given(ModelNode& n, Val x, const Ints& axes, const Ints& sizes, Resiz
 
 void resize(ModelNode& n) {
   static constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
-  static constexpr const char* kCoordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                                                 "tf_crop_and_resize", "half_pixel_symmetric", "tf_half_pixel_for_nn"};
-  static constexpr const char* kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  static constexpr const char* kCoordinates[] = {
+      "half_pixel",         "pytorch_half_pixel",   "align_corners",       "asymmetric",
+      "tf_crop_and_resize", "half_pixel_symmetric", "tf_half_pixel_for_nn"};
+  static constexpr const char* kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                             "ceil"};
   const Val x = n.in(0);
   Resize r;
   r.mode = n.choice("mode", "nearest", kModes);
@@ -122,7 +132,8 @@ void resize(ModelNode& n) {
     }
   }
   // Either may be there and empty.
-  const std::vector<double> scales = n.has(2) && n.in(2).n_elements() > 0 ? known_reals(n, 2) : std::vector<double>();
+  const std::vector<double> scales =
+      n.has(2) && n.in(2).n_elements() > 0 ? known_reals(n, 2) : std::vector<double>();
   const Ints sizes = n.has(3) && n.in(3).n_elements() > 0 ? n.known_ints(3) : Ints();
   if (n.failed()) return;
   r.scales.assign(rank, 1);
@@ -138,10 +149,12 @@ void resize(ModelNode& n) {
 }
 
 void grid_sample(ModelNode& n) {
-  static constexpr const char* kModes[] = {"bilinear", "nearest", "bicubic", "linear", "nearest", "cubic"};
+  static constexpr const char* kModes[] = {"bilinear", "nearest", "bicubic",
+                                           "linear",   "nearest", "cubic"};
   static constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
   Attributes attributes(FRL_OP_grid_sample);
-  attributes.set_i(FRL_AT_grid_sample_mode, n.choice("mode", n.opset() < 20 ? "bilinear" : "linear", kModes) % 3);
+  attributes.set_i(FRL_AT_grid_sample_mode,
+                   n.choice("mode", n.opset() < 20 ? "bilinear" : "linear", kModes) % 3);
   attributes.set_i(FRL_AT_grid_sample_padding, n.choice("padding_mode", "zeros", kPaddings));
   attributes.set_i(FRL_AT_grid_sample_align_corners, n.i("align_corners", 0) != 0);
   n.out(0, n.block().emit(FRL_OP_grid_sample, attributes, {n.in(0), n.in(1)}));
@@ -153,12 +166,13 @@ void affine_grid(ModelNode& n) {
   const Ints size = n.known_ints(1);
   const bool corners = n.i("align_corners", 0) != 0;
   const auto axes = int64_t(size.size()) - 2;
-  const bool fits = (axes == 2 || axes == 3) && theta.rank() == 3 && theta.dim(0) == size[0] && theta.dim(1) == axes &&
-                    theta.dim(2) == axes + 1;
+  const bool fits = (axes == 2 || axes == 3) && theta.rank() == 3 && theta.dim(0) == size[0] &&
+                    theta.dim(1) == axes && theta.dim(2) == axes + 1;
   if (!n.want(fits, "theta [n, axes, axes + 1] and a size [n, c, spatial..]")) return;
   int64_t places = 1;
   for (int64_t i = 0; i < axes; ++i)
-    if (size[size_t(i) + 2] < 0 || !checked_mul(places, size[size_t(i) + 2], &places) || places > INT32_MAX)
+    if (size[size_t(i) + 2] < 0 || !checked_mul(places, size[size_t(i) + 2], &places) ||
+        places > INT32_MAX)
       return n.fail("size: want fewer than 2^31 places", Code::out_of_limits);
   if (!n.block().may_make(places * (axes + 1) * size_bytes(theta.element()))) return;
   Tensor base(TensorType{theta.element(), Shape{places, axes + 1}});
@@ -183,13 +197,16 @@ void roi_align(ModelNode& n) {
   static constexpr const char* kModes[] = {"avg", "max"};
   static constexpr const char* kCoordinates[] = {"output_half_pixel", "half_pixel"};
   Attributes attributes(FRL_OP_roi_align);
-  attributes.set_i(FRL_AT_roi_align_height, n.i("output_height", 1)).set_i(FRL_AT_roi_align_width, n.i("output_width", 1));
+  attributes.set_i(FRL_AT_roi_align_height, n.i("output_height", 1))
+      .set_i(FRL_AT_roi_align_width, n.i("output_width", 1));
   attributes.set_i(FRL_AT_roi_align_sampling_ratio, n.i("sampling_ratio", 0));
   attributes.set_i(FRL_AT_roi_align_by, n.choice("mode", "avg", kModes) ? FRL_OP_max : FRL_OP_add);
   attributes.set_f(FRL_AT_roi_align_spatial_scale, n.f("spatial_scale", 1));
   const char* fallback = n.opset() < 16 ? "output_half_pixel" : "half_pixel";
-  attributes.set_i(FRL_AT_roi_align_half_pixel, n.choice("coordinate_transformation_mode", fallback, kCoordinates));
-  n.out(0, n.block().emit(FRL_OP_roi_align, attributes, {n.in(0), n.in(1), cast(n.in(2), Type::i64)}));
+  attributes.set_i(FRL_AT_roi_align_half_pixel,
+                   n.choice("coordinate_transformation_mode", fallback, kCoordinates));
+  n.out(0,
+        n.block().emit(FRL_OP_roi_align, attributes, {n.in(0), n.in(1), cast(n.in(2), Type::i64)}));
 }
 
 constexpr ImportRow kRows[] = {
@@ -197,7 +214,8 @@ constexpr ImportRow kRows[] = {
     {"", "Upsample", 9, 9, upsample, "mode", 1},
     {"", "Resize", 10, 10, upsample, "mode", 1},
     {"", "Resize", 11, kEver, resize,
-     "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
+     "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
+     "extrapolation_value "
      "keep_aspect_ratio_policy mode nearest_mode"},
     {"", "GridSample", 16, kEver, grid_sample, "align_corners mode padding_mode"},
     {"", "AffineGrid", 20, kEver, affine_grid, "align_corners"},

@@ -14,11 +14,15 @@ struct Activation {
   double alpha, beta;
 };
 constexpr Activation kActivations[] = {
-    {"Relu", FRL_OP_relu, 0, 0},          {"Tanh", FRL_OP_tanh, 0, 0},
-    {"Sigmoid", FRL_OP_sigmoid, 0, 0},    {"LeakyRelu", FRL_OP_leaky_relu, 0.01f, 0},
+    {"Relu", FRL_OP_relu, 0, 0},
+    {"Tanh", FRL_OP_tanh, 0, 0},
+    {"Sigmoid", FRL_OP_sigmoid, 0, 0},
+    {"LeakyRelu", FRL_OP_leaky_relu, 0.01f, 0},
     {"ThresholdedRelu", FRL_OP_thresholded_relu, 1, 0},
-    {"HardSigmoid", FRL_OP_hard_sigmoid, 0.2f, 0.5}, {"Elu", FRL_OP_elu, 1, 0},
-    {"Softsign", FRL_OP_softsign, 0, 0},  {"Softplus", FRL_OP_softplus, 0, 0},
+    {"HardSigmoid", FRL_OP_hard_sigmoid, 0.2f, 0.5},
+    {"Elu", FRL_OP_elu, 1, 0},
+    {"Softsign", FRL_OP_softsign, 0, 0},
+    {"Softplus", FRL_OP_softplus, 0, 0},
 };
 
 bool same_name(std::string_view a, std::string_view b) {
@@ -42,9 +46,11 @@ Ints activations(ModelNode& n) {
       n.unsupported(cat("activation '", names[i], "' is not supported"));
       continue;
     }
-    const bool fits = (found->alpha == 0 || i >= alphas.size() || float(alphas[i]) == float(found->alpha)) &&
-                      (found->beta == 0 || i >= betas.size() || float(betas[i]) == float(found->beta));
-    if (!fits) n.unsupported(cat("activation '", names[i], "' with other constants than its defaults"));
+    const bool fits =
+        (found->alpha == 0 || i >= alphas.size() || float(alphas[i]) == float(found->alpha)) &&
+        (found->beta == 0 || i >= betas.size() || float(betas[i]) == float(found->beta));
+    if (!fits)
+      n.unsupported(cat("activation '", names[i], "' with other constants than its defaults"));
     out.push_back(int64_t(found->op));
   }
   return out;
@@ -65,8 +71,10 @@ void recurrent(ModelNode& n, const Recurrent& kind, Attributes attributes, size_
   const Val x = n.in(0);
   if (!n.want(x.rank() == 3 && n.in(2).rank() == 3, "x, w and r of three axes")) return;
   const int64_t hidden = n.in(2).dim(2), directions = direction == 2 ? 2 : 1;
-  if (n.i("hidden_size", hidden) != hidden) return n.fail(cat("hidden_size: want ", hidden, ", got ", n.i("hidden_size", hidden)));
-  std::vector<Val> operands = {to_time(x), n.in(1), n.in(2), n.maybe(3), cast(n.maybe(4), Type::i32)};
+  if (n.i("hidden_size", hidden) != hidden)
+    return n.fail(cat("hidden_size: want ", hidden, ", got ", n.i("hidden_size", hidden)));
+  std::vector<Val> operands = {to_time(x), n.in(1), n.in(2), n.maybe(3),
+                               cast(n.maybe(4), Type::i32)};
   for (size_t i = 0; i < kind.n_states; ++i) operands.push_back(to_time(n.maybe(5 + i)));
   for (size_t i = first_extra; i < n.n_in(); ++i) operands.push_back(n.maybe(i));
   if (n.failed()) return;
@@ -80,18 +88,22 @@ void recurrent(ModelNode& n, const Recurrent& kind, Attributes attributes, size_
 void lstm(ModelNode& n) {
   Attributes attributes(FRL_OP_lstm);
   attributes.set_i(FRL_AT_lstm_input_forget, n.i("input_forget", 0) != 0);
-  recurrent(n, {FRL_OP_lstm, FRL_AT_lstm_direction, FRL_AT_lstm_activations, FRL_AT_lstm_clip, 2}, attributes, 7);
+  recurrent(n, {FRL_OP_lstm, FRL_AT_lstm_direction, FRL_AT_lstm_activations, FRL_AT_lstm_clip, 2},
+            attributes, 7);
 }
 void gru(ModelNode& n) {
   Attributes attributes(FRL_OP_gru);
   attributes.set_i(FRL_AT_gru_linear_before_reset, n.i("linear_before_reset", 0) != 0);
-  recurrent(n, {FRL_OP_gru, FRL_AT_gru_direction, FRL_AT_gru_activations, FRL_AT_gru_clip, 1}, attributes, 6);
+  recurrent(n, {FRL_OP_gru, FRL_AT_gru_direction, FRL_AT_gru_activations, FRL_AT_gru_clip, 1},
+            attributes, 6);
 }
 void rnn(ModelNode& n) {
-  recurrent(n, {FRL_OP_rnn, FRL_AT_rnn_direction, FRL_AT_rnn_activations, FRL_AT_rnn_clip, 1}, Attributes(FRL_OP_rnn), 6);
+  recurrent(n, {FRL_OP_rnn, FRL_AT_rnn_direction, FRL_AT_rnn_activations, FRL_AT_rnn_clip, 1},
+            Attributes(FRL_OP_rnn), 6);
 }
 
-#define RECURRENT "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence"
+#define RECURRENT \
+  "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence"
 
 constexpr ImportRow kRows[] = {
     {"", "LSTM", 1, kEver, lstm, RECURRENT " input_forget"},

@@ -19,8 +19,9 @@ Items items_of(ModelNode& n, size_t i) {
 // A place in 0 .. last, negative from the end; `last` if the input is missing.
 int64_t place(ModelNode& n, size_t i, int64_t fallback, int64_t size, int64_t last) {
   if (!n.has(i)) return fallback;
-  const int64_t given = int64_t(n.known_number(i, 0)), at = from_start(given, size);
-  if (!n.failed() && (at < 0 || at > last)) n.fail(cat("position: want -", size, " .. ", last, ", got ", given));
+  const int64_t given = n.known_integer(i, 0), at = from_start(given, size);
+  if (!n.failed() && (at < 0 || at > last))
+    n.fail(cat("position: want -", size, " .. ", last, ", got ", given));
   return n.failed() ? 0 : at;
 }
 
@@ -68,7 +69,7 @@ void split_to(ModelNode& n) {
   const bool lone = !n.has(1) && !n.i("keepdims", 1);
   Ints sizes;
   if (!n.has(1) || n.in(1).rank() == 0) {
-    const int64_t size = n.has(1) ? int64_t(n.known_number(1, 1)) : 1;
+    const int64_t size = n.has(1) ? n.known_integer(1, 1) : 1;
     if (!n.want(size > 0 && extent / size < 1 << 16, "parts of 1 or more, fewer than 2^16")) return;
     for (int64_t at = 0; at < extent; at += size) sizes.push_back(std::min(size, extent - at));
   } else {
@@ -77,7 +78,8 @@ void split_to(ModelNode& n) {
   int64_t at = 0;
   Items items;
   for (const int64_t size : sizes) {
-    if (size < 0 || size > extent - at) return n.fail(cat("split: want sizes that sum to ", extent));
+    if (size < 0 || size > extent - at)
+      return n.fail(cat("split: want sizes that sum to ", extent));
     const Val part = slice(x, axis, at, size);
     items.push_back(Entry::of(lone ? squeeze(part, {axis}) : part));
     at += size;
@@ -110,7 +112,8 @@ void map(ModelNode& n) {
     Items inputs;
     for (size_t i = 0; i < n.n_in(); ++i) {
       const Entry entry = n.entry(i);
-      if (entry.kind == Entry::Kind::sequence && entry.items->size() <= k) return n.fail("want sequences of one length");
+      if (entry.kind == Entry::Kind::sequence && entry.items->size() <= k)
+        return n.fail("want sequences of one length");
       inputs.push_back(entry.kind == Entry::Kind::sequence ? (*entry.items)[k] : entry);
     }
     auto outputs = n.importer().run_graph(*body, n.scope(), n.block(), inputs);
@@ -123,7 +126,9 @@ void map(ModelNode& n) {
 void optional(ModelNode& n) {
   n.out(0, n.n_in() > 0 ? n.entry(0) : Entry{Entry::Kind::absent, {}, nullptr});
 }
-void has_element(ModelNode& n) { n.out(0, n.block().literal(Tensor::scalar(Type::boolean, n.has(0)))); }
+void has_element(ModelNode& n) {
+  n.out(0, n.block().literal(Tensor::scalar(Type::boolean, n.has(0))));
+}
 void get_element(ModelNode& n) {
   if (!n.has(0)) return n.fail("want an optional with an element");
   n.out(0, n.entry(0));

@@ -32,7 +32,8 @@ void reshape_to(ModelNode& n) {
     }
   }
   if (open >= 0) {
-    if (!n.want(known != 0 && x.n_elements() % known == 0, "a shape that holds the elements")) return;
+    if (!n.want(known != 0 && x.n_elements() % known == 0, "a shape that holds the elements"))
+      return;
     dims[size_t(open)] = x.n_elements() / known;
   }
   n.out(0, reshape(x, dims));
@@ -41,7 +42,8 @@ void reshape_to(ModelNode& n) {
 void flatten_to(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t given = n.i("axis", 1), axis = from_start(given, x.rank());
-  if (axis < 0 || axis > x.rank()) return n.fail(cat("axis: want -", x.rank(), " .. ", x.rank(), ", got ", given));
+  if (axis < 0 || axis > x.rank())
+    return n.fail(cat("axis: want -", x.rank(), " .. ", x.rank(), ", got ", given));
   n.out(0, flatten(x, axis));
 }
 
@@ -83,18 +85,23 @@ void split_parts(ModelNode& n) {
   Ints sizes = n.opset() == 1 && n.has(1) ? n.known_ints(1) : list_of(n, "split", 13, 1);
   if (n.failed()) return;
   if (sizes.empty()) {
-    const auto parts = n.i("num_outputs", int64_t(n.n_out()));
-    const int64_t extent = x.dim(axis), size = parts > 0 ? (extent + parts - 1) / parts : 0;
-    if (parts != int64_t(n.n_out())) return n.fail(cat("num_outputs: want ", n.n_out(), ", got ", parts));
-    if (n.opset() < 18 && extent % parts != 0) return n.fail(cat("want ", parts, " equal parts of ", extent));
+    const int64_t parts = n.i("num_outputs", int64_t(n.n_out())), extent = x.dim(axis);
+    if (parts < 1 || parts != int64_t(n.n_out()))
+      return n.fail(cat("num_outputs: want ", n.n_out(), ", got ", parts));
+    const int64_t size = (extent + parts - 1) / parts;
+    if (n.opset() < 18 && extent % parts != 0)
+      return n.fail(cat("want ", parts, " equal parts of ", extent));
     for (int64_t at = 0; at < extent || int64_t(sizes.size()) < parts; at += size)
       sizes.push_back(std::min(size, std::max<int64_t>(extent - at, 0)));
   }
   int64_t sum = 0;
   for (const int64_t size : sizes)
-    if (size < 0 || !checked_add(sum, size, &sum)) return n.fail(cat("split: want sizes of 0 or more, got ", size));
-  if (sum != x.dim(axis)) return n.fail(cat("split: want sizes that sum to ", x.dim(axis), ", got ", sum));
-  if (sizes.size() != n.n_out()) return n.fail(cat("split: want ", n.n_out(), " sizes, got ", sizes.size()));
+    if (size < 0 || !checked_add(sum, size, &sum))
+      return n.fail(cat("split: want sizes of 0 or more, got ", size));
+  if (sum != x.dim(axis))
+    return n.fail(cat("split: want sizes that sum to ", x.dim(axis), ", got ", sum));
+  if (sizes.size() != n.n_out())
+    return n.fail(cat("split: want ", n.n_out(), " sizes, got ", sizes.size()));
   for (int64_t i = 0, at = 0; i < int64_t(sizes.size()); at += sizes[size_t(i++)])
     n.out(size_t(i), slice(x, axis, at, sizes[size_t(i)]));
 }
@@ -125,8 +132,8 @@ void slice_axes(ModelNode& n) {
   if (axes.empty()) axes = axes_between(0, int64_t(starts.size()));
   if (steps.empty()) steps.assign(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    return n.fail(cat("want starts, ends, axes and steps of one length, got ", starts.size(), ", ", ends.size(), ", ",
-                      axes.size(), ", ", steps.size()));
+    return n.fail(cat("want starts, ends, axes and steps of one length, got ", starts.size(), ", ",
+                      ends.size(), ", ", axes.size(), ", ", steps.size()));
   Ints from(size_t(x.rank()), 0), sizes = x.dims(), by(size_t(x.rank()), 1);
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = size_t(n.axis(axes[i], x.rank()));
@@ -143,14 +150,16 @@ void pad_axes(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t mode = n.choice("mode", "constant", kModes);
   const Ints pads = n.opset() < 2 ? n.ints("paddings") : list_of(n, "pads", 11, 1);
-  Ints axes = n.opset() >= 18 && n.has(3) ? n.axes(n.known_ints(3), x.rank()) : axes_between(0, x.rank());
+  Ints axes =
+      n.opset() >= 18 && n.has(3) ? n.axes(n.known_ints(3), x.rank()) : axes_between(0, x.rank());
   if (n.failed()) return;
   // axes() sorts; the pads belong to the axes as they were given.
   if (n.opset() >= 18 && n.has(3)) {
     axes = n.known_ints(3);
     for (int64_t& axis : axes) axis = from_start(axis, x.rank());
   }
-  if (pads.size() != 2 * axes.size()) return n.fail(cat("pads: want ", 2 * axes.size(), " numbers, got ", pads.size()));
+  if (pads.size() != 2 * axes.size())
+    return n.fail(cat("pads: want ", 2 * axes.size(), " numbers, got ", pads.size()));
   Ints begins(size_t(x.rank()), 0), ends(size_t(x.rank()), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     begins[size_t(axes[i])] = pads[i];
@@ -182,18 +191,20 @@ void tile(ModelNode& n) {
   const Val x = n.in(0);
   Ints repeats(size_t(x.rank()), 1);
   if (n.opset() < 6) {
-    const int64_t axis = n.axis(int64_t(n.known_number(2, 0)), x.rank());
-    if (!n.failed() && x.rank() > 0) repeats[size_t(axis)] = int64_t(n.known_number(1, 1));
+    const int64_t axis = n.axis(n.known_integer(2, 0), x.rank());
+    if (!n.failed() && x.rank() > 0) repeats[size_t(axis)] = n.known_integer(1, 1);
   } else {
     repeats = n.known_ints(1);
   }
   if (n.failed()) return;
-  if (int64_t(repeats.size()) != x.rank()) return n.fail(cat("repeats: want ", x.rank(), ", got ", repeats.size()));
+  if (int64_t(repeats.size()) != x.rank())
+    return n.fail(cat("repeats: want ", x.rank(), ", got ", repeats.size()));
   Ints apart, wide, whole;
   for (int64_t axis = 0; axis < x.rank(); ++axis) {
     const int64_t times = repeats[size_t(axis)];
     int64_t extent = 0;
-    if (times < 0 || !checked_mul(times, x.dim(axis), &extent)) return n.fail(cat("repeats: want 0 or more, got ", times));
+    if (times < 0 || !checked_mul(times, x.dim(axis), &extent))
+      return n.fail(cat("repeats: want 0 or more, got ", times));
     if (times != 1) apart.push_back(1), wide.push_back(times);
     apart.push_back(x.dim(axis)), wide.push_back(x.dim(axis)), whole.push_back(extent);
   }
@@ -204,29 +215,33 @@ void depth_to_space(ModelNode& n) {
   static constexpr const char* kModes[] = {"DCR", "CRD"};
   const Val x = n.in(0);
   const int64_t block = n.need_i("blocksize"), crd = n.choice("mode", "DCR", kModes);
-  const bool fits = x.rank() == 4 && block > 0 && block < 1 << 15 && x.dim(1) % (block * block) == 0;
+  const bool fits =
+      x.rank() == 4 && block > 0 && block < 1 << 15 && x.dim(1) % (block * block) == 0;
   if (!n.want(fits, "[n, c * blocksize^2, h, w]")) return;
   const int64_t depth = x.dim(1) / (block * block);
   const Val apart = crd ? reshape(x, {x.dim(0), depth, block, block, x.dim(2), x.dim(3)})
                         : reshape(x, {x.dim(0), block, block, depth, x.dim(2), x.dim(3)});
-  const Val ordered = crd ? transpose(apart, {0, 1, 4, 2, 5, 3}) : transpose(apart, {0, 3, 4, 1, 5, 2});
+  const Val ordered =
+      crd ? transpose(apart, {0, 1, 4, 2, 5, 3}) : transpose(apart, {0, 3, 4, 1, 5, 2});
   n.out(0, reshape(ordered, {x.dim(0), depth, x.dim(2) * block, x.dim(3) * block}));
 }
 
 void space_to_depth(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t block = n.need_i("blocksize");
-  const bool fits = x.rank() == 4 && block > 0 && x.dim(2) % block == 0 && x.dim(3) % block == 0;
+  const bool fits = x.rank() == 4 && block > 0 && block < 1 << 15 && x.dim(2) % block == 0 &&
+                    x.dim(3) % block == 0;
   if (!n.want(fits, "[n, c, h * blocksize, w * blocksize]")) return;
   const int64_t height = x.dim(2) / block, width = x.dim(3) / block;
   const Val apart = reshape(x, {x.dim(0), x.dim(1), height, block, width, block});
-  n.out(0, reshape(transpose(apart, {0, 3, 5, 1, 2, 4}), {x.dim(0), x.dim(1) * block * block, height, width}));
+  n.out(0, reshape(transpose(apart, {0, 3, 5, 1, 2, 4}),
+                   {x.dim(0), x.dim(1) * block * block, height, width}));
 }
 
 void trilu(ModelNode& n) {
   Attributes attributes(FRL_OP_trilu);
   attributes.set_i(FRL_AT_trilu_upper, n.i("upper", 1) != 0);
-  attributes.set_i(FRL_AT_trilu_k, int64_t(n.known_number(1, 0)));
+  attributes.set_i(FRL_AT_trilu_k, n.known_integer(1, 0));
   n.out(0, n.block().emit(FRL_OP_trilu, attributes, {n.in(0)}));
 }
 
@@ -236,7 +251,8 @@ void center_crop_pad(ModelNode& n) {
   const Ints shape = n.known_ints(1);
   const Ints axes = n.has_attribute("axes") ? n.ints("axes") : axes_between(0, x.rank());
   if (n.failed()) return;
-  if (shape.size() != axes.size()) return n.fail(cat("shape: want ", axes.size(), " extents, got ", shape.size()));
+  if (shape.size() != axes.size())
+    return n.fail(cat("shape: want ", axes.size(), " extents, got ", shape.size()));
   Ints begins(size_t(x.rank()), 0), ends(size_t(x.rank()), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = size_t(n.axis(axes[i], x.rank()));

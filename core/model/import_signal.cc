@@ -18,25 +18,28 @@ Val dft(ModelNode& n, Val x, int64_t axis, bool inverse, bool onesided, int64_t 
 
 void fourier(ModelNode& n) {
   const Val x = n.in(0);
-  const auto length = int64_t(n.known_number(1, 0));
+  const auto length = n.known_integer(1, 0);
   // Opset 20 made the axis an input and moved its default.
-  const int64_t axis = n.opset() < 20 ? n.i("axis", 1) : int64_t(n.known_number(2, -2));
-  if (n.has(1) && !n.failed() && length < 1) return n.fail(cat("dft_length: want 1 or more, got ", length));
-  n.out(0, dft(n, x, n.axis(axis, x.rank()), n.i("inverse", 0) != 0, n.i("onesided", 0) != 0, length));
+  const int64_t axis = n.opset() < 20 ? n.i("axis", 1) : n.known_integer(2, -2);
+  if (n.has(1) && !n.failed() && length < 1)
+    return n.fail(cat("dft_length: want 1 or more, got ", length));
+  n.out(0,
+        dft(n, x, n.axis(axis, x.rank()), n.i("inverse", 0) != 0, n.i("onesided", 0) != 0, length));
 }
 
 // Frames gathered from the signal, times the window, each transformed.
 void short_time_fourier(ModelNode& n) {
   Val x = n.in(0);
-  const auto step = int64_t(n.known_number(1, 0));
+  const auto step = n.known_integer(1, 0);
   Val window = n.maybe(2);
-  const int64_t length = n.has(3) ? int64_t(n.known_number(3, 0)) : window.dim(0);
+  const int64_t length = n.has(3) ? n.known_integer(3, 0) : window.dim(0);
   if (n.failed()) return;
   if (x.rank() == 2) x = unsqueeze(x, {2});
-  const bool fits = x.rank() == 3 && step > 0 && length > 0 && length <= x.dim(1) && (!window.ok() || window.dim(0) == length);
+  const bool fits = x.rank() == 3 && step > 0 && length > 0 && length <= x.dim(1) &&
+                    (!window.ok() || window.dim(0) == length);
   if (!n.want(fits, "a signal [n, length, 1 or 2] of one frame or more")) return;
   const int64_t frames = (x.dim(1) - length) / step + 1;
-  if (frames > INT32_MAX || length > INT32_MAX || !n.block().may_make(frames * length * 8)) return;
+  if (frames > INT32_MAX / length || !n.block().may_make(frames * length * 8)) return;
   Tensor places(TensorType{Type::i64, Shape{frames, length}});
   for (int64_t i = 0; i < frames * length; ++i)
     places.mutable_as<int64_t>()[size_t(i)] = i / length * step + i % length;
@@ -48,24 +51,28 @@ void short_time_fourier(ModelNode& n) {
 // sum of c[k] * cos(2 pi k i / n)
 void cosine_window(ModelNode& n) {
   static constexpr double kHamming = 25.0 / 46;
-  static constexpr double kCosines[][3] = {{0.5, -0.5, 0}, {kHamming, kHamming - 1, 0}, {0.42, -0.5, 0.08}};
-  const auto size = int64_t(n.known_number(0, 0));
+  static constexpr double kCosines[][3] = {
+      {0.5, -0.5, 0}, {kHamming, kHamming - 1, 0}, {0.42, -0.5, 0.08}};
+  const auto size = n.known_integer(0, 0);
   const Type type = n.type_of(n.i("output_datatype", 1));
   const bool periodic = n.i("periodic", 1) != 0;
   if (n.failed()) return;
   if (size < 0 || size > INT32_MAX) return n.fail(cat("size: want 0 to 2^31 - 1, got ", size));
   if (!n.block().may_make(size * size_bytes(type))) return;
   Tensor out(TensorType{type, Shape{size}});
-  const double turn = 2 * std::numbers::pi / double(std::max<int64_t>(periodic ? size : size - 1, 1));
+  const double turn =
+      2 * std::numbers::pi / double(std::max<int64_t>(periodic ? size : size - 1, 1));
   const double* c = kCosines[n.row().arg];
   for (int64_t i = 0; i < size; ++i)
-    out.set_f64(i, c[0] + c[1] * std::cos(turn * double(i)) + c[2] * std::cos(2 * turn * double(i)));
+    out.set_f64(i,
+                c[0] + c[1] * std::cos(turn * double(i)) + c[2] * std::cos(2 * turn * double(i)));
   n.out(0, n.block().made(std::move(out), n.out_name(0)));
 }
 
 // Triangles over the spectrum's bins, equally far apart on the mel scale.
 void mel_weights(ModelNode& n) {
-  const auto bands = int64_t(n.known_number(0, 0)), length = int64_t(n.known_number(1, 0)), rate = int64_t(n.known_number(2, 0));
+  const auto bands = n.known_integer(0, 0), length = n.known_integer(1, 0),
+             rate = n.known_integer(2, 0);
   const double low = n.known_number(3, 0), high = n.known_number(4, 0);
   const Type type = n.type_of(n.i("output_datatype", 1));
   if (n.failed()) return;
@@ -85,8 +92,10 @@ void mel_weights(ModelNode& n) {
     for (int64_t i = 0; i < bins; ++i) {
       const double at = double(i);
       if (centre == lower && at == centre) out.set_f64(i * bands + band, 1);
-      if (centre != lower && at >= lower && at <= centre) out.set_f64(i * bands + band, (at - lower) / (centre - lower));
-      if (upper != centre && at >= centre && at < upper) out.set_f64(i * bands + band, (upper - at) / (upper - centre));
+      if (centre != lower && at >= lower && at <= centre)
+        out.set_f64(i * bands + band, (at - lower) / (centre - lower));
+      if (upper != centre && at >= centre && at < upper)
+        out.set_f64(i * bands + band, (upper - at) / (upper - centre));
     }
   }
   n.out(0, n.block().made(std::move(out), n.out_name(0)));

@@ -7,7 +7,6 @@
 namespace ferrule {
 namespace {
 
-constexpr int kMaxCalls = 64;
 constexpr int64_t kLiteralBytes = 64;
 
 // Small integers steer shapes, and lone numbers are seen by fusion; the rest are weights.
@@ -37,7 +36,8 @@ Status check_shape(const ModelValue& input, const Shape& given) {
   for (size_t i = 0; fits && i < input.dims.size(); ++i)
     fits = input.dims[i].extent < 0 || input.dims[i].extent == given[i];
   if (fits && given.is_exact()) return {};
-  return Status(Code::invalid_argument, cat("input '", input.name, "': want ", dims_text(input), ", got ", to_string(given)));
+  return Status(Code::invalid_argument, cat("input '", input.name, "': want ", dims_text(input),
+                                            ", got ", to_string(given)));
 }
 
 Result<Shape> input_shape(const ModelValue& input, const ImportRequest& request) {
@@ -49,26 +49,36 @@ Result<Shape> input_shape(const ModelValue& input, const ImportRequest& request)
   bool fixed = input.has_shape;
   for (const ModelDim& dim : input.dims) fixed &= dim.extent >= 0, extents.push_back(dim.extent);
   if (fixed) return Shape::checked(extents).within(cat("input '", input.name, "'"));
-  return Status(Code::invalid_argument, cat("input '", input.name, "': want a shape for ", dims_text(input), ", got none"));
+  return Status(Code::invalid_argument,
+                cat("input '", input.name, "': want a shape for ", dims_text(input), ", got none"));
 }
 
 }  // namespace
 
 int64_t opset_of(const std::vector<onnx::OpsetProto>& opsets, std::string_view domain) {
   for (const onnx::OpsetProto& opset : opsets)
-    if (opset.domain == domain || (is_default(opset.domain) && is_default(domain))) return opset.version;
+    if (opset.domain == domain || (is_default(opset.domain) && is_default(domain)))
+      return opset.version;
   return opsets.empty() && is_default(domain) ? 1 : 0;
 }
 
-const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
+Functions::Functions(const onnx::ModelProto& model) {
   for (const onnx::FunctionProto& function : model.functions)
-    if (function.name == node.op && function.domain == node.domain && function.overload == node.overload)
-      return &function;
+    by_name_.emplace(function.name, &function);
+}
+
+const onnx::FunctionProto* Functions::find(const onnx::NodeProto& node) const {
+  const auto [first, last] = by_name_.equal_range(node.op);
+  for (auto it = first; it != last; ++it)
+    if (it->second->domain == node.domain && it->second->overload == node.overload)
+      return it->second;
   return nullptr;
 }
 
 Importer::Importer(const Model& model, const ImportRequest& request)
-    : model_(model), state_{model, request, {}, {}, {}, 0, 0},
+    : model_(model),
+      functions_(model.proto()),
+      state_{model, request, {}, {}, {}, 0, 0},
       root_(state_, nullptr, std::string(model.proto().graph.name)) {}
 
 Status Importer::add_inputs(Scope& scope) {
@@ -76,11 +86,13 @@ Status Importer::add_inputs(Scope& scope) {
   for (const ModelValue& input : model_.inputs()) {
     if (input.has_default && !request.shapes.contains(input.name)) continue;
     if (input.type == Type::none)
-      return Status(Code::unsupported, cat("input '", input.name, "': ", input.type_text, " is not supported"));
+      return Status(Code::unsupported,
+                    cat("input '", input.name, "': ", input.type_text, " is not supported"));
     FRL_LET(const Shape shape, input_shape(input, request));
     const TensorType type{input.type, shape};
     const bool is_state = request.states.contains(input.name);
-    const ValueId id = is_state ? root_.graph().add_state(type, input.name) : root_.graph().add_input(type, input.name);
+    const ValueId id = is_state ? root_.graph().add_state(type, input.name)
+                                : root_.graph().add_input(type, input.name);
     // The view must outlive the import: the model's own name does.
     scope.names[input.name] = Entry::of(root_.at(id));
     state_.parameter_names[input.name];
@@ -89,13 +101,14 @@ Status Importer::add_inputs(Scope& scope) {
 }
 
 Status Importer::run() {
-  FRL_TRY(survey(model_));
+  FRL_TRY(survey(model_, functions_));
   const ImportRequest& request = state_.request;
   const onnx::GraphProto& graph = model_.proto().graph;
-  const Frame frame{&model_.proto().opsets, {}, {}, 0};
-  Scope scope{nullptr, &root_, &frame, {}, {}, {}};
+  const Frame frame{&model_.proto().opsets, {}, {}};
+  Scope scope{nullptr, &root_, &frame, 0, {}, {}, {}};
   for (const onnx::TensorProto& tensor : graph.initializers) scope.tensors[tensor.name] = &tensor;
-  for (const onnx::SparseProto& tensor : graph.sparse_initializers) scope.sparse[tensor.values.name] = &tensor;
+  for (const onnx::SparseProto& tensor : graph.sparse_initializers)
+    scope.sparse[tensor.values.name] = &tensor;
   FRL_TRY(add_inputs(scope));
   std::vector<std::string_view> wanted(request.outputs.begin(), request.outputs.end());
   if (wanted.empty())
@@ -104,16 +117,20 @@ Status Importer::run() {
   for (const std::string_view name : wanted) {
     FRL_LET(const Entry entry, find(name, scope).within("graph output"));
     if (entry.kind != Entry::Kind::tensor)
-      return Status(Code::unsupported, cat("output '", name, "': a sequence or an optional is not supported"));
+      return Status(Code::unsupported,
+                    cat("output '", name, "': a sequence or an optional is not supported"));
     root_.graph().add_output(entry.value.id, std::string(name));
   }
   for (const auto& [leaf, output] : request.states) {
     const auto input = root_.graph().find_input(leaf);
     const auto at = std::find(wanted.begin(), wanted.end(), output);
     if (!input || at == wanted.end())
-      return Status(Code::invalid_argument, cat("state '", leaf, "': want an input and an output, got '", output, "'"));
-    if (root_.graph().type(*input) != root_.graph().type(root_.graph().outputs()[size_t(at - wanted.begin())].value))
-      return Status(Code::invalid_argument, cat("state '", leaf, "': want the type of output '", output, "'"));
+      return Status(Code::invalid_argument,
+                    cat("state '", leaf, "': want an input and an output, got '", output, "'"));
+    if (root_.graph().type(*input) !=
+        root_.graph().type(root_.graph().outputs()[size_t(at - wanted.begin())].value))
+      return Status(Code::invalid_argument,
+                    cat("state '", leaf, "': want the type of output '", output, "'"));
     root_.graph().add_state_pair({*input, size_t(at - wanted.begin())});
   }
   root_.graph().compact();
@@ -134,10 +151,12 @@ Result<Entry> Importer::initializer(std::string_view name, Scope& scope, bool* f
   const auto sparse = scope.sparse.find(name);
   *found = dense != scope.tensors.end() || sparse != scope.sparse.end();
   if (!*found) return Entry{};
-  FRL_LET(Tensor tensor, dense != scope.tensors.end() ? model_.tensor(*dense->second) : model_.tensor(*sparse->second));
+  FRL_LET(Tensor tensor, dense != scope.tensors.end() ? model_.tensor(*dense->second)
+                                                      : model_.tensor(*sparse->second));
   // It belongs to the outermost block, so that all blocks share it.
-  const Val value = is_literal(tensor.type()) ? scope.block->literal(std::move(tensor))
-                                              : scope.block->parameter(std::move(tensor), cat(scope.frame->prefix, name));
+  const Val value = is_literal(tensor.type())
+                        ? scope.block->literal(std::move(tensor))
+                        : scope.block->parameter(std::move(tensor), cat(scope.frame->prefix, name));
   if (!value.ok()) return scope.block->status();
   return scope.names[name] = Entry::of(value);
 }
@@ -154,17 +173,24 @@ Result<Entry> Importer::find(std::string_view name, Scope& scope) {
     FRL_LET(const Entry entry, initializer(name, *at, &found));
     if (found) return localised(entry, *scope.block);
   }
-  return Status(Code::invalid_argument, cat("want a value named '", name, "', got nothing of that name before"));
+  return Status(Code::invalid_argument,
+                cat("want a value named '", name, "', got nothing of that name before"));
 }
 
-Result<std::vector<Entry>> Importer::run_graph(const onnx::GraphProto& graph, Scope& outer, Block& block,
-                                               std::vector<Entry> inputs) {
+Result<std::vector<Entry>> Importer::run_graph(const onnx::GraphProto& graph, Scope& outer,
+                                               Block& block, std::vector<Entry> inputs) {
   if (inputs.size() != graph.inputs.size())
-    return Status(Code::invalid_argument, cat("body '", graph.name, "': want ", inputs.size(), " inputs, got ", graph.inputs.size()));
-  Scope scope{&outer, &block, outer.frame, {}, {}, {}};
+    return Status(Code::invalid_argument, cat("body '", graph.name, "': want ", inputs.size(),
+                                              " inputs, got ", graph.inputs.size()));
+  if (outer.depth >= kMostNested)
+    return Status(Code::out_of_limits,
+                  cat("want at most ", kMostNested, " nested bodies and calls"));
+  Scope scope{&outer, &block, outer.frame, outer.depth + 1, {}, {}, {}};
+  FRL_TRY(count(int64_t(graph.initializers.size())));
   for (size_t i = 0; i < inputs.size(); ++i) scope.names[graph.inputs[i].name] = inputs[i];
   for (const onnx::TensorProto& tensor : graph.initializers) scope.tensors[tensor.name] = &tensor;
-  for (const onnx::SparseProto& tensor : graph.sparse_initializers) scope.sparse[tensor.values.name] = &tensor;
+  for (const onnx::SparseProto& tensor : graph.sparse_initializers)
+    scope.sparse[tensor.values.name] = &tensor;
   std::vector<std::string_view> wanted;
   for (const onnx::ValueProto& output : graph.outputs) wanted.push_back(output.name);
   FRL_TRY(run_nodes(graph.nodes, wanted, scope));
@@ -176,8 +202,17 @@ Result<std::vector<Entry>> Importer::run_graph(const onnx::GraphProto& graph, Sc
   return outputs;
 }
 
-Status Importer::run_nodes(std::span<const onnx::NodeProto> nodes, std::span<const std::string_view> wanted,
-                           Scope& scope) {
+Status Importer::count(int64_t n_more) {
+  state_.n_nodes += n_more;
+  const int64_t most = state_.request.limits.n_nodes;
+  if (state_.n_nodes <= most) return {};
+  return Status(Code::out_of_limits,
+                cat("want at most ", most, " nodes, bodies counted for each trip"));
+}
+
+Status Importer::run_nodes(std::span<const onnx::NodeProto> nodes,
+                           std::span<const std::string_view> wanted, Scope& scope) {
+  FRL_TRY(count(int64_t(nodes.size())));
   FRL_LET(const std::vector<uint32_t> order, schedule(nodes, wanted));
   for (const uint32_t number : order) FRL_TRY(run_node(nodes[number], scope));
   return {};
@@ -187,9 +222,7 @@ Status Importer::run_node(const onnx::NodeProto& node, Scope& scope) {
   const std::string name = node_name(node, *scope.frame);
   const int64_t opset = opset_of(*scope.frame->opsets, node.domain);
   const std::string label = cat("node '", name, "' (", node.op, ", opset ", opset, ")");
-  if (++state_.n_nodes > state_.request.limits.n_nodes)
-    return Status(Code::out_of_limits, cat(label, ": want at most ", state_.request.limits.n_nodes, " nodes"));
-  if (const onnx::FunctionProto* function = find_function(model_.proto(), node))
+  if (const onnx::FunctionProto* function = functions_.find(node))
     return call(*function, node, scope, name).within(label);
   return run_rule(node, scope, name).within(label);
 }
@@ -204,7 +237,8 @@ Status Importer::run_rule(const onnx::NodeProto& node, Scope& scope, const std::
     if (!rule.has(i)) continue;
     const Entry entry = rule.entry(i);
     if (entry.kind == Entry::Kind::tensor && !entry.value.shape().is_exact())
-      rule.unsupported(cat("input ", i, " has the data-dependent shape ", to_string(entry.value.type())));
+      rule.unsupported(
+          cat("input ", i, " has the data-dependent shape ", to_string(entry.value.type())));
   }
   if (!rule.failed()) row->rule(rule);
   if (scope.block->failed()) return scope.block->status();
@@ -214,15 +248,17 @@ Status Importer::run_rule(const onnx::NodeProto& node, Scope& scope, const std::
   return {};
 }
 
-Status Importer::call(const onnx::FunctionProto& function, const onnx::NodeProto& node, Scope& scope,
-                      const std::string& name) {
-  if (scope.frame->depth >= kMaxCalls)
-    return Status(Code::out_of_limits, cat("want at most ", kMaxCalls, " nested calls of functions"));
+Status Importer::call(const onnx::FunctionProto& function, const onnx::NodeProto& node,
+                      Scope& scope, const std::string& name) {
+  if (scope.depth >= kMostNested)
+    return Status(Code::out_of_limits,
+                  cat("want at most ", kMostNested, " nested bodies and calls"));
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size())
-    return Status(Code::invalid_argument, cat("function: want at most ", function.inputs.size(), " inputs and ",
-                                              function.outputs.size(), " outputs"));
-  Frame frame{&function.opsets, {}, name + "/", scope.frame->depth + 1};
-  for (const onnx::AttributeProto& attribute : function.defaults) frame.attributes[attribute.name] = &attribute;
+    return Status(Code::invalid_argument, cat("function: want at most ", function.inputs.size(),
+                                              " inputs and ", function.outputs.size(), " outputs"));
+  Frame frame{&function.opsets, {}, name + "/"};
+  for (const onnx::AttributeProto& attribute : function.defaults)
+    frame.attributes[attribute.name] = &attribute;
   for (const onnx::AttributeProto& attribute : node.attributes) {
     const onnx::AttributeProto* value = &attribute;
     if (!attribute.reference.empty()) {
@@ -232,7 +268,7 @@ Status Importer::call(const onnx::FunctionProto& function, const onnx::NodeProto
     }
     frame.attributes[attribute.name] = value;
   }
-  Scope inner{nullptr, scope.block, &frame, {}, {}, {}};
+  Scope inner{nullptr, scope.block, &frame, scope.depth + 1, {}, {}, {}};
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     Entry entry{Entry::Kind::absent, {}, nullptr};
     if (i < node.inputs.size() && !node.inputs[i].empty()) {

@@ -1,4 +1,5 @@
-// The importer's inside: names and their scopes, the nodes of a model, and the rules that import them.
+// The importer's inside: names and their scopes, the nodes of a model, and the rules that import
+// them.
 #pragma once
 
 #include <map>
@@ -34,7 +35,6 @@ struct Frame {
   const std::vector<onnx::OpsetProto>* opsets;
   std::map<std::string_view, const onnx::AttributeProto*> attributes;  // of the call
   std::string prefix;  // of node names: the call's own name and '/'
-  int depth = 0;
 };
 
 // The names of one graph of the model, inside those of the graph around it.
@@ -42,8 +42,10 @@ struct Scope {
   Scope* outer;
   Block* block;
   const Frame* frame;
+  int depth;  // of bodies and calls around it
   std::unordered_map<std::string_view, Entry> names;
-  std::unordered_map<std::string_view, const onnx::TensorProto*> tensors;  // initialisers, not yet used
+  std::unordered_map<std::string_view, const onnx::TensorProto*>
+      tensors;  // initialisers, not yet used
   std::unordered_map<std::string_view, const onnx::SparseProto*> sparse;
 };
 
@@ -84,8 +86,22 @@ std::span<const ImportRow> sequence_rows();
 // The version of a domain in these imports; 0 if it is not imported.
 int64_t opset_of(const std::vector<onnx::OpsetProto>& opsets, std::string_view domain);
 
+// The functions of a model, by name.
+class Functions {
+ public:
+  explicit Functions(const onnx::ModelProto& model);
+  // The one that a node calls; null for an op.
+  const onnx::FunctionProto* find(const onnx::NodeProto& node) const;
+
+ private:
+  std::unordered_multimap<std::string_view, const onnx::FunctionProto*> by_name_;
+};
+
+// How deep bodies and calls of functions may be nested, together.
+constexpr int kMostNested = 64;
+
 // Everything in the whole model that no rule is for, in one error.
-Status survey(const Model& model);
+Status survey(const Model& model, const Functions& functions);
 
 // The nodes that `wanted` needs, each after those whose results it uses.
 //   errors  invalid_argument for cycles and for names that are given twice
@@ -108,6 +124,8 @@ class Importer {
   Result<Entry> find(std::string_view name, Scope& scope);
 
  private:
+  // Adds to the work done so far.
+  Status count(int64_t n_more);
   Status add_inputs(Scope& scope);
   Status run_nodes(std::span<const onnx::NodeProto> nodes, std::span<const std::string_view> wanted,
                    Scope& scope);
@@ -119,15 +137,13 @@ class Importer {
   Entry localised(const Entry& entry, Block& block);
 
   const Model& model_;
+  Functions functions_;
   ImportState state_;
   Block root_;
 };
 
-// The function of a model that a node calls; null for an op.
-const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node);
-
-// A node of the model as its rule sees it. Getters that do not find what they must fail the node and
-// give something harmless.
+// A node of the model as its rule sees it. Getters that do not find what they must fail the node
+// and give something harmless.
 class ModelNode {
  public:
   ModelNode(Importer& importer, Scope& scope, const onnx::NodeProto& proto, const ImportRow& row,
@@ -158,6 +174,7 @@ class ModelNode {
   Tensor known(size_t i);
   Ints known_ints(size_t i);
   double known_number(size_t i, double fallback);
+  int64_t known_integer(size_t i, int64_t fallback);
   // The same if they are known already, without asking for inputs.
   bool try_known(Val value, Tensor* out);
 
@@ -188,6 +205,7 @@ class ModelNode {
   Type type_of(int64_t data_type);
 
  private:
+  Tensor known_scalar(size_t i);
   const onnx::AttributeProto* find_attribute(std::string_view name) const;
 
   Importer& importer_;

@@ -30,21 +30,27 @@ ModelValue model_value(const onnx::ValueProto& proto) {
 Status check_model(const onnx::ModelProto& model) {
   const auto wrong = [](const std::string& what) { return Status(Code::invalid_argument, what); };
   if (!model.has_graph) return wrong("model: want a graph, got none");
-  if (model.ir_version < 1) return wrong(cat("model: want an ir version of 1 or more, got ", model.ir_version));
+  if (model.ir_version < 1)
+    return wrong(cat("model: want an ir version of 1 or more, got ", model.ir_version));
   if (model.ir_version > kMaxIrVersion)
-    return Status(Code::unsupported, cat("model: want an ir version up to ", kMaxIrVersion, ", got ", model.ir_version));
+    return Status(Code::unsupported, cat("model: want an ir version up to ", kMaxIrVersion,
+                                         ", got ", model.ir_version));
   // Before ir version 3 there were no opset imports.
-  if (model.opsets.empty() && model.ir_version >= 3) return wrong("model: want an opset import, got none");
+  if (model.opsets.empty() && model.ir_version >= 3)
+    return wrong("model: want an opset import, got none");
   for (const onnx::OpsetProto& opset : model.opsets) {
     const bool own = opset.domain.empty() || opset.domain == "ai.onnx";
-    if (opset.version < 1) return wrong(cat("opset of '", opset.domain, "': want 1 or more, got ", opset.version));
+    if (opset.version < 1)
+      return wrong(cat("opset of '", opset.domain, "': want 1 or more, got ", opset.version));
     if (own && opset.version > kMaxOpset)
-      return Status(Code::unsupported, cat("model: want an opset up to ", kMaxOpset, ", got ", opset.version));
+      return Status(Code::unsupported,
+                    cat("model: want an opset up to ", kMaxOpset, ", got ", opset.version));
   }
   std::unordered_set<std::string_view> names;
   for (const onnx::ValueProto& input : model.graph.inputs) {
     if (input.name.empty()) return wrong("graph input: want a name, got an empty one");
-    if (!names.insert(input.name).second) return wrong(cat("graph input '", input.name, "': want it once, got it twice"));
+    if (!names.insert(input.name).second)
+      return wrong(cat("graph input '", input.name, "': want it once, got it twice"));
   }
   if (model.graph.outputs.empty()) return wrong("graph: want an output, got none");
   for (const onnx::ValueProto& output : model.graph.outputs)
@@ -82,8 +88,8 @@ Result<Model> Model::load(const std::string& path) {
   return parse(file.bytes(), file.owner(), folder).within(path);
 }
 
-Result<Model> Model::parse(Bytes bytes, std::shared_ptr<const void> owner, const std::string& folder,
-                           const onnx::WireLimits& limits) {
+Result<Model> Model::parse(Bytes bytes, std::shared_ptr<const void> owner,
+                           const std::string& folder, const onnx::WireLimits& limits) {
   Model out;
   out.parsed_ = std::make_shared<Parsed>(folder);
   Parsed& parsed = *out.parsed_;
@@ -91,9 +97,11 @@ Result<Model> Model::parse(Bytes bytes, std::shared_ptr<const void> owner, const
   FRL_TRY(check_model(parsed.proto));
   // Without an owner the bytes still outlive the model by contract; the marker allows borrowing.
   static const char kCallerOwns = 0;
-  parsed.owner = owner ? std::move(owner) : std::shared_ptr<const void>(&kCallerOwns, [](const void*) {});
+  parsed.owner =
+      owner ? std::move(owner) : std::shared_ptr<const void>(&kCallerOwns, [](const void*) {});
   std::unordered_set<std::string_view> defaults;
-  for (const onnx::TensorProto& tensor : parsed.proto.graph.initializers) defaults.insert(tensor.name);
+  for (const onnx::TensorProto& tensor : parsed.proto.graph.initializers)
+    defaults.insert(tensor.name);
   for (const onnx::SparseProto& tensor : parsed.proto.graph.sparse_initializers)
     defaults.insert(tensor.values.name);
   for (const onnx::ValueProto& input : parsed.proto.graph.inputs) {
@@ -128,7 +136,8 @@ std::vector<std::pair<std::string, std::string>> Model::metadata() const {
 }
 
 Result<Tensor> Model::tensor(const onnx::TensorProto& tensor) const {
-  return parsed_->once(&tensor, [&] { return onnx::read_tensor(tensor, parsed_->owner, &parsed_->files); });
+  return parsed_->once(&tensor,
+                       [&] { return onnx::read_tensor(tensor, parsed_->owner, &parsed_->files); });
 }
 
 Result<Tensor> Model::tensor(const onnx::SparseProto& tensor) const {
@@ -153,7 +162,8 @@ Result<Tensor> parse_tensor(Bytes bytes, std::shared_ptr<const void> owner) {
   auto tensor = onnx::read_tensor(proto, std::move(owner), nullptr);
   // Other messages have other meanings for the same fields, and then little fits.
   if (!tensor.ok() && proto.name.empty() && !proto.has_raw)
-    return Status(tensor.status().code(), cat(tensor.status().message(), " (a sequence or an optional is not read)"));
+    return Status(tensor.status().code(),
+                  cat(tensor.status().message(), " (a sequence or an optional is not read)"));
   return tensor;
 }
 

@@ -33,9 +33,10 @@ class Model {
   // Maps and parses a file; external data is looked for beside it.
   //   errors  not_found, invalid_argument (with the byte), unsupported, out_of_limits
   static Result<Model> load(const std::string& path);
-  // The same for bytes that `owner` keeps alive (null: the caller does, as long as any tensor lives).
-  static Result<Model> parse(Bytes bytes, std::shared_ptr<const void> owner, const std::string& folder,
-                             const onnx::WireLimits& limits = {});
+  // The same for bytes that `owner` keeps alive (null: the caller does, as long as any tensor
+  // lives).
+  static Result<Model> parse(Bytes bytes, std::shared_ptr<const void> owner,
+                             const std::string& folder, const onnx::WireLimits& limits = {});
 
   const std::vector<ModelValue>& inputs() const;
   const std::vector<ModelValue>& outputs() const;

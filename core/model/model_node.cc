@@ -9,9 +9,14 @@ namespace ferrule {
 using onnx::AttributeProto;
 using onnx::AttributeType;
 
-ModelNode::ModelNode(Importer& importer, Scope& scope, const onnx::NodeProto& proto, const ImportRow& row,
-                     int64_t opset, std::string name)
-    : importer_(importer), scope_(scope), proto_(proto), row_(row), opset_(opset), name_(std::move(name)) {}
+ModelNode::ModelNode(Importer& importer, Scope& scope, const onnx::NodeProto& proto,
+                     const ImportRow& row, int64_t opset, std::string name)
+    : importer_(importer),
+      scope_(scope),
+      proto_(proto),
+      row_(row),
+      opset_(opset),
+      name_(std::move(name)) {}
 
 void ModelNode::mark_source() {
   Graph& graph = block().graph();
@@ -23,7 +28,8 @@ void ModelNode::fail(const std::string& what, Code code) { block().fail(Status(c
 bool ModelNode::want(bool holds, const std::string& what) {
   if (failed() || holds) return !failed();
   std::vector<std::string> types;
-  for (size_t i = 0; i < n_in(); ++i) types.push_back(has(i) ? to_string(maybe(i).type()) : "nothing");
+  for (size_t i = 0; i < n_in(); ++i)
+    types.push_back(has(i) ? to_string(maybe(i).type()) : "nothing");
   fail(cat("want ", what, ", got ", join(types)));
   return false;
 }
@@ -48,7 +54,8 @@ Entry ModelNode::entry(size_t i) {
 Val ModelNode::in(size_t i) {
   const Entry found = entry(i);
   if (found.kind == Entry::Kind::tensor) return found.value;
-  unsupported(cat("input ", i, ": want a tensor, got ", found.kind == Entry::Kind::sequence ? "a sequence" : "nothing"));
+  unsupported(cat("input ", i, ": want a tensor, got ",
+                  found.kind == Entry::Kind::sequence ? "a sequence" : "nothing"));
   return {&block(), kNoValue};
 }
 
@@ -69,11 +76,21 @@ Ints ModelNode::known_ints(size_t i) {
 }
 
 double ModelNode::known_number(size_t i, double fallback) {
-  if (!has(i)) return fallback;
+  const Tensor tensor = known_scalar(i);
+  return tensor.empty() ? fallback : tensor.at_f64(0);
+}
+
+int64_t ModelNode::known_integer(size_t i, int64_t fallback) {
+  const Tensor tensor = known_scalar(i);
+  return tensor.empty() ? fallback : tensor.at_i64(0);
+}
+
+Tensor ModelNode::known_scalar(size_t i) {
+  if (!has(i)) return {};
   const Tensor tensor = known(i);
-  if (tensor.empty()) return fallback;
-  if (tensor.n_elements() != 1) fail(cat("input ", i, ": want one element, got ", to_string(tensor.type())));
-  return tensor.n_elements() == 1 ? tensor.at_f64(0) : fallback;
+  if (tensor.empty() || tensor.n_elements() == 1) return tensor;
+  fail(cat("input ", i, ": want one element, got ", to_string(tensor.type())));
+  return {};
 }
 
 bool ModelNode::try_known(Val value, Tensor* out) {
@@ -108,7 +125,9 @@ const AttributeProto* ModelNode::find_attribute(std::string_view name) const {
   return nullptr;
 }
 
-bool ModelNode::has_attribute(std::string_view name) const { return find_attribute(name) != nullptr; }
+bool ModelNode::has_attribute(std::string_view name) const {
+  return find_attribute(name) != nullptr;
+}
 
 const AttributeProto* ModelNode::attribute(std::string_view name, AttributeType type) {
   const AttributeProto* found = find_attribute(name);
@@ -139,7 +158,8 @@ Ints ModelNode::ints(std::string_view name) {
 
 std::vector<double> ModelNode::reals(std::string_view name) {
   const AttributeProto* found = attribute(name, AttributeType::reals);
-  return found ? std::vector<double>(found->floats.begin(), found->floats.end()) : std::vector<double>();
+  return found ? std::vector<double>(found->floats.begin(), found->floats.end())
+               : std::vector<double>();
 }
 
 std::string ModelNode::text(std::string_view name, const char* fallback) {
@@ -149,7 +169,8 @@ std::string ModelNode::text(std::string_view name, const char* fallback) {
 
 std::vector<std::string> ModelNode::texts(std::string_view name) {
   const AttributeProto* found = attribute(name, AttributeType::texts);
-  return found ? std::vector<std::string>(found->strings.begin(), found->strings.end()) : std::vector<std::string>();
+  return found ? std::vector<std::string>(found->strings.begin(), found->strings.end())
+               : std::vector<std::string>();
 }
 
 const onnx::GraphProto* ModelNode::graph(std::string_view name) {
@@ -158,7 +179,8 @@ const onnx::GraphProto* ModelNode::graph(std::string_view name) {
   return found ? found->graph.get() : nullptr;
 }
 
-int64_t ModelNode::choice(std::string_view name, const char* fallback, std::span<const char* const> names) {
+int64_t ModelNode::choice(std::string_view name, const char* fallback,
+                          std::span<const char* const> names) {
   const std::string given = text(name, fallback);
   for (size_t k = 0; k < names.size(); ++k)
     if (given == names[k]) return int64_t(k);
@@ -178,7 +200,8 @@ Ints ModelNode::axes(const Ints& given, int64_t rank) {
   Ints out;
   for (const int64_t each : given) {
     const int64_t checked = axis(each, rank);
-    if (std::find(out.begin(), out.end(), checked) != out.end()) fail(cat("axes: want each axis once, got ", each, " twice"));
+    if (std::find(out.begin(), out.end(), checked) != out.end())
+      fail(cat("axes: want each axis once, got ", each, " twice"));
     out.push_back(checked);
   }
   std::sort(out.begin(), out.end());
@@ -187,7 +210,8 @@ Ints ModelNode::axes(const Ints& given, int64_t rank) {
 
 Type ModelNode::type_of(int64_t data_type) {
   const Type type = onnx::element_type(data_type);
-  if (type == Type::none) unsupported(cat("element type ", onnx::data_type_name(data_type), " is not supported"));
+  if (type == Type::none)
+    unsupported(cat("element type ", onnx::data_type_name(data_type), " is not supported"));
   return type;
 }
 

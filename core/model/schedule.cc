@@ -20,7 +20,8 @@ void each_name(const onnx::NodeProto& node, Fn fn) {
     std::unordered_set<std::string_view> own;
     for (const onnx::ValueProto& input : graph.inputs) own.insert(input.name);
     for (const onnx::TensorProto& tensor : graph.initializers) own.insert(tensor.name);
-    for (const onnx::NodeProto& inner : graph.nodes) own.insert(inner.outputs.begin(), inner.outputs.end());
+    for (const onnx::NodeProto& inner : graph.nodes)
+      own.insert(inner.outputs.begin(), inner.outputs.end());
     const std::function<void(std::string_view)> outside = [&](std::string_view name) {
       if (!own.contains(name)) fn(name);
     };
@@ -37,7 +38,8 @@ Result<std::vector<uint32_t>> schedule(std::span<const onnx::NodeProto> nodes,
   for (uint32_t i = 0; i < nodes.size(); ++i)
     for (const std::string_view output : nodes[i].outputs)
       if (!output.empty() && !maker.emplace(output, i).second)
-        return Status(Code::invalid_argument, cat("value '", output, "': want one node that makes it, got two"));
+        return Status(Code::invalid_argument,
+                      cat("value '", output, "': want one node that makes it, got two"));
   const auto makers = [&](uint32_t number) {
     std::vector<uint32_t> out;
     each_name(nodes[number], [&](std::string_view name) {
@@ -73,8 +75,9 @@ Result<std::vector<uint32_t>> schedule(std::span<const onnx::NodeProto> nodes,
         for (const uint32_t before : makers(number)) {
           if (marks[before] == unseen) open.push_back(before);
           if (marks[before] == entered)
-            return Status(Code::invalid_argument, cat("node '", nodes[before].name, "' (", nodes[before].op,
-                                                      "): want no cycle, got its own result as an input"));
+            return Status(Code::invalid_argument,
+                          cat("node '", nodes[before].name, "' (", nodes[before].op,
+                              "): want no cycle, got its own result as an input"));
         }
         continue;
       }

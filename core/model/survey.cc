@@ -9,27 +9,31 @@ namespace ferrule {
 namespace {
 
 constexpr size_t kMostNamed = 40;
-constexpr int kMostCalls = 64;
 
 class Survey {
  public:
-  explicit Survey(const Model& model) : model_(model.proto()) {}
+  Survey(const Model& model, const Functions& functions)
+      : model_(model.proto()), functions_(functions) {}
 
   Status run(const Model& model) {
     for (const ModelValue& input : model.inputs())
-      if (input.type == Type::none && !input.has_default) note(cat("input '", input.name, "': ", input.type_text));
+      if (input.type == Type::none && !input.has_default)
+        note(cat("input '", input.name, "': ", input.type_text));
     FRL_TRY(graph(model_.graph, model_.opsets, 0));
     if (found_.empty()) return {};
-    const size_t rest = found_.size() - std::min(found_.size(), kMostNamed);
-    found_.resize(found_.size() - rest);
-    return Status(Code::unsupported, cat("not supported: ", join(found_, "; "), rest ? cat("; and ", rest, " more") : ""));
+    return Status(Code::unsupported, cat("not supported: ", join(found_, "; "),
+                                         n_unnamed_ ? cat("; and ", n_unnamed_, " more") : ""));
   }
 
  private:
   using Opsets = std::vector<onnx::OpsetProto>;
 
   void note(std::string what) {
-    if (std::find(found_.begin(), found_.end(), what) == found_.end()) found_.push_back(std::move(what));
+    if (std::find(found_.begin(), found_.end(), what) != found_.end()) return;
+    if (found_.size() < kMostNamed)
+      found_.push_back(std::move(what));
+    else
+      ++n_unnamed_;
   }
 
   void tensor(const onnx::TensorProto& proto, const std::string& where) {
@@ -38,7 +42,8 @@ class Survey {
   }
 
   Status graph(const onnx::GraphProto& graph, const Opsets& opsets, int depth) {
-    for (const onnx::TensorProto& proto : graph.initializers) tensor(proto, cat("initializer '", proto.name, "'"));
+    for (const onnx::TensorProto& proto : graph.initializers)
+      tensor(proto, cat("initializer '", proto.name, "'"));
     for (const onnx::SparseProto& proto : graph.sparse_initializers)
       tensor(proto.values, cat("initializer '", proto.values.name, "'"));
     for (const onnx::NodeProto& each : graph.nodes) FRL_TRY(node(each, opsets, depth));
@@ -48,9 +53,11 @@ class Survey {
   Status node(const onnx::NodeProto& node, const Opsets& opsets, int depth) {
     const int64_t opset = opset_of(opsets, node.domain);
     const std::string domain = node.domain.empty() ? "" : cat(node.domain, " ");
-    const std::string label = cat("node '", !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0],
-                                  "' (", node.op, ", ", domain, "opset ", opset, ")");
-    if (const onnx::FunctionProto* called = find_function(model_, node)) return function(*called, label, depth);
+    const std::string label =
+        cat("node '", !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0],
+            "' (", node.op, ", ", domain, "opset ", opset, ")");
+    if (const onnx::FunctionProto* called = functions_.find(node))
+      return function(*called, label, depth);
     const ImportRow* row = find_row(node.domain, node.op, opset);
     if (!row) {
       note(label);
@@ -59,40 +66,49 @@ class Survey {
     const auto known = split(row->attributes, ' ');
     for (const onnx::AttributeProto& attribute : node.attributes) {
       const bool is_known = std::find(known.begin(), known.end(), attribute.name) != known.end();
-      if (!is_known && attribute.name != "consumed_inputs") note(cat(label, ": attribute '", attribute.name, "'"));
+      if (!is_known && attribute.name != "consumed_inputs")
+        note(cat(label, ": attribute '", attribute.name, "'"));
       if (attribute.tensor) tensor(*attribute.tensor, label);
-      if (attribute.graph) FRL_TRY(graph(*attribute.graph, opsets, depth));
+      if (attribute.graph) FRL_TRY(graph(*attribute.graph, opsets, depth + 1));
     }
     return {};
   }
 
   Status function(const onnx::FunctionProto& function, const std::string& label, int depth) {
-    if (depth >= kMostCalls)
-      return Status(Code::out_of_limits, cat(label, ": want at most ", kMostCalls, " nested calls of functions"));
+    if (depth >= kMostNested)
+      return Status(Code::out_of_limits,
+                    cat(label, ": want at most ", kMostNested, " nested bodies and calls"));
     auto [state, is_new] = states_.emplace(&function, true);
     if (!is_new && state->second)
-      return Status(Code::invalid_argument, cat(label, ": want no cycle of calls, got function '", function.name, "' in itself"));
+      return Status(Code::invalid_argument, cat(label, ": want no cycle of calls, got function '",
+                                                function.name, "' in itself"));
     if (!is_new) return {};
-    for (const onnx::NodeProto& each : function.nodes) FRL_TRY(node(each, function.opsets, depth + 1));
+    for (const onnx::NodeProto& each : function.nodes)
+      FRL_TRY(node(each, function.opsets, depth + 1));
     states_[&function] = false;
     return {};
   }
 
   const onnx::ModelProto& model_;
+  const Functions& functions_;
   std::vector<std::string> found_;
+  size_t n_unnamed_ = 0;
   std::unordered_map<const void*, bool> states_;  // by function: being looked at
 };
 
 }  // namespace
 
-Status survey(const Model& model) { return Survey(model).run(model); }
+Status survey(const Model& model, const Functions& functions) {
+  return Survey(model, functions).run(model);
+}
 
 const ImportRow* find_row(std::string_view domain, std::string_view op, int64_t opset) {
   static const auto* rows = [] {
     auto* map = new std::unordered_map<std::string_view, std::vector<const ImportRow*>>;
-    for (const auto family : {math_rows(), shape_rows(), index_rows(), reduce_rows(), constant_rows(), conv_rows(),
-                              resize_rows(), norm_rows(), attention_rows(), einsum_rows(), rnn_rows(), quant_rows(),
-                              loss_rows(), signal_rows(), control_rows(), loop_rows(), sequence_rows()})
+    for (const auto family :
+         {math_rows(), shape_rows(), index_rows(), reduce_rows(), constant_rows(), conv_rows(),
+          resize_rows(), norm_rows(), attention_rows(), einsum_rows(), rnn_rows(), quant_rows(),
+          loss_rows(), signal_rows(), control_rows(), loop_rows(), sequence_rows()})
       for (const ImportRow& row : family) (*map)[row.op].push_back(&row);
     return map;
   }();

@@ -65,17 +65,20 @@ Tensor copy_of(const TensorType& type, Bytes bytes) {
 // A bool of the file is any byte; one of C++ is 0 or 1.
 Tensor clean_bool(const TensorType& type, Bytes bytes) {
   Tensor out(type);
-  for (size_t i = 0; i < bytes.size(); ++i) out.mutable_data()[i] = std::byte{bytes[i] != std::byte{0}};
+  for (size_t i = 0; i < bytes.size(); ++i)
+    out.mutable_data()[i] = std::byte{bytes[i] != std::byte{0}};
   return out;
 }
 
 Tensor from_raw(const TensorType& type, Bytes bytes, std::shared_ptr<const void> owner) {
   if (type.type == Type::boolean) return clean_bool(type, bytes);
-  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % uintptr_t(size_bytes(type.type)) == 0;
+  const bool aligned =
+      reinterpret_cast<uintptr_t>(bytes.data()) % uintptr_t(size_bytes(type.type)) == 0;
   return aligned && owner ? Tensor(type, bytes, std::move(owner)) : copy_of(type, bytes);
 }
 
-Result<Tensor> from_numbers(const TensorProto& proto, const TensorType& type, const ElementRow& row) {
+Result<Tensor> from_numbers(const TensorProto& proto, const TensorType& type,
+                            const ElementRow& row) {
   const Numbers& numbers = proto.*row.storage;
   const int64_t n = type.shape.n_elements();
   if (type.type == Type::f32 || type.type == Type::f64) {
@@ -88,7 +91,8 @@ Result<Tensor> from_numbers(const TensorProto& proto, const TensorType& type, co
     return out;
   }
   std::vector<int64_t> values;
-  if (!decode_varints(numbers, n, &values)) return wrong(proto, cat("want ", n, " elements, got another number"));
+  if (!decode_varints(numbers, n, &values))
+    return wrong(proto, cat("want ", n, " elements, got another number"));
   Tensor out(type);
   with_type(type.type, [&]<class T>(T) {
     auto at = out.mutable_as<T>();
@@ -116,22 +120,26 @@ Result<Place> external_place(const TensorProto& proto) {
     if (entry.key != "offset" && entry.key != "length") continue;
     const auto number = parse_int(entry.value);
     if (!number || *number < 0)
-      return wrong(proto, cat("external ", entry.key, ": want a number of bytes, got '", entry.value, "'"));
+      return wrong(
+          proto, cat("external ", entry.key, ": want a number of bytes, got '", entry.value, "'"));
     (entry.key == "offset" ? place.offset : place.length) = *number;
   }
   if (place.location.empty()) return wrong(proto, "external data: want a location, got nothing");
   return place;
 }
 
-Result<Tensor> from_external(const TensorProto& proto, const TensorType& type, ExternalFiles* files) {
+Result<Tensor> from_external(const TensorProto& proto, const TensorType& type,
+                             ExternalFiles* files) {
   if (!files) return wrong(proto, "want its elements in this file, got external data");
   FRL_LET(const Place place, external_place(proto));
-  FRL_LET(const MappedFile file, files->open(place.location).within(cat("tensor '", proto.name, "'")));
+  FRL_LET(const MappedFile file,
+          files->open(place.location).within(cat("tensor '", proto.name, "'")));
   const int64_t size = int64_t(file.bytes().size()), want = type.size_bytes();
   if (place.length >= 0 && place.length != want)
     return wrong(proto, cat("external length: want ", want, " bytes, got ", place.length));
   if (place.offset > size || want > size - place.offset)
-    return wrong(proto, cat(place.location, ": want ", want, " bytes at ", place.offset, ", got a file of ", size));
+    return wrong(proto, cat(place.location, ": want ", want, " bytes at ", place.offset,
+                            ", got a file of ", size));
   return from_raw(type, file.bytes().subspan(size_t(place.offset), size_t(want)), file.owner());
 }
 
@@ -150,12 +158,18 @@ std::string data_type_name(int64_t data_type) {
 std::string type_text(const TypeProto& type) {
   const auto inner = [&] { return type.inner ? type_text(*type.inner) : std::string("?"); };
   switch (type.kind) {
-    case TypeKind::tensor: return cat("tensor(", data_type_name(type.element), ")");
-    case TypeKind::sparse: return cat("sparse_tensor(", data_type_name(type.element), ")");
-    case TypeKind::sequence: return cat("sequence(", inner(), ")");
-    case TypeKind::optional: return cat("optional(", inner(), ")");
-    case TypeKind::map: return "map";
-    case TypeKind::none: break;
+    case TypeKind::tensor:
+      return cat("tensor(", data_type_name(type.element), ")");
+    case TypeKind::sparse:
+      return cat("sparse_tensor(", data_type_name(type.element), ")");
+    case TypeKind::sequence:
+      return cat("sequence(", inner(), ")");
+    case TypeKind::optional:
+      return cat("optional(", inner(), ")");
+    case TypeKind::map:
+      return "map";
+    case TypeKind::none:
+      break;
   }
   return "no type";
 }
@@ -163,7 +177,8 @@ std::string type_text(const TypeProto& type) {
 Result<MappedFile> ExternalFiles::open(const std::string& location) {
   namespace fs = std::filesystem;
   const auto refuse = [&](const char* why) {
-    return Status(Code::denied, cat("external data '", location, "': want a file inside the model's folder, got ", why));
+    return Status(Code::denied, cat("external data '", location,
+                                    "': want a file inside the model's folder, got ", why));
   };
   const fs::path path(location);
   if (location.find('\0') != std::string::npos) return refuse("a name with a zero byte");
@@ -174,9 +189,11 @@ Result<MappedFile> ExternalFiles::open(const std::string& location) {
   if (const auto found = files_.find(location); found != files_.end()) return found->second;
   std::error_code error;
   const fs::path folder = fs::canonical(folder_.empty() ? "." : folder_, error);
-  if (error) return Status(Code::not_found, cat("external data '", location, "': ", error.message()));
+  if (error)
+    return Status(Code::not_found, cat("external data '", location, "': ", error.message()));
   const fs::path real = fs::canonical(folder / path, error);
-  if (error) return Status(Code::not_found, cat("external data '", location, "': ", error.message()));
+  if (error)
+    return Status(Code::not_found, cat("external data '", location, "': ", error.message()));
   const fs::path inside = real.lexically_relative(folder);
   if (inside.empty() || *inside.begin() == "..") return refuse("a link that leads out of it");
   FRL_LET(MappedFile file, MappedFile::open(real.string()));
@@ -198,7 +215,8 @@ Result<Tensor> read_tensor(const TensorProto& proto, std::shared_ptr<const void>
   if (proto.location == 1) return from_external(proto, type, files);
   if (!proto.has_raw) return from_numbers(proto, type, *row);
   if (int64_t(proto.raw.size()) != type.size_bytes())
-    return wrong(proto, cat("want ", type.size_bytes(), " bytes for ", to_string(type), ", got ", proto.raw.size()));
+    return wrong(proto, cat("want ", type.size_bytes(), " bytes for ", to_string(type), ", got ",
+                            proto.raw.size()));
   return from_raw(type, proto.raw, std::move(owner));
 }
 
@@ -209,11 +227,13 @@ Result<Tensor> read_sparse(const SparseProto& proto, std::shared_ptr<const void>
   FRL_LET(const Shape shape, Shape::checked(proto.dims));
   const TensorType type{values.element(), shape};
   if (shape.n_elements() > max_bytes || type.size_bytes() > max_bytes)
-    return wrong(proto.values, cat("sparse ", to_string(type), ": want at most ", max_bytes, " bytes"));
+    return wrong(proto.values,
+                 cat("sparse ", to_string(type), ": want at most ", max_bytes, " bytes"));
   const int64_t n = values.n_elements();
   const bool flat = indices.shape().rank() == 1;
   const int64_t per = flat ? 1 : int64_t(shape.rank());
-  if (indices.element() != Type::i64 || indices.n_elements() != n * per || (!flat && indices.shape().rank() != 2))
+  if (indices.element() != Type::i64 || indices.n_elements() != n * per ||
+      (!flat && indices.shape().rank() != 2))
     return wrong(proto.values, "sparse indices: want i64, one place for each value");
   Tensor out(type);
   const auto size = size_t(size_bytes(type.type));
@@ -221,11 +241,14 @@ Result<Tensor> read_sparse(const SparseProto& proto, std::shared_ptr<const void>
     int64_t place = flat ? indices.at_i64(i) : 0;
     for (int64_t axis = 0; !flat && axis < per; ++axis) {
       const int64_t at = indices.at_i64(i * per + axis);
-      if (at < 0 || at >= shape[size_t(axis)]) return wrong(proto.values, "sparse indices: want them inside the shape");
+      if (at < 0 || at >= shape[size_t(axis)])
+        return wrong(proto.values, "sparse indices: want them inside the shape");
       place = place * shape[size_t(axis)] + at;
     }
-    if (place < 0 || place >= shape.n_elements()) return wrong(proto.values, "sparse indices: want them inside the shape");
-    std::memcpy(out.mutable_data() + size_t(place) * size, values.bytes().data() + size_t(i) * size, size);
+    if (place < 0 || place >= shape.n_elements())
+      return wrong(proto.values, "sparse indices: want them inside the shape");
+    std::memcpy(out.mutable_data() + size_t(place) * size, values.bytes().data() + size_t(i) * size,
+                size);
   }
   return out;
 }

@@ -34,7 +34,8 @@ class ExternalFiles {
 
 // The elements of `proto`; those that are aligned in the file are borrowed from `owner`.
 //   files   null: external data is refused
-//   errors  unsupported for element types that the core has not, invalid_argument for a tensor whose
+//   errors  unsupported for element types that the core has not, invalid_argument for a tensor
+//   whose
 //           dims and elements do not fit; both name the tensor
 Result<Tensor> read_tensor(const TensorProto& proto, std::shared_ptr<const void> owner,
                            ExternalFiles* files);

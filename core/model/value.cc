@@ -28,19 +28,23 @@ Result<Tensor> Block::leaf_value(ValueId id, bool want) {
       if (to == id) return outer_->value(outer_->at(ValueId(from)), want);
     return Status(Code::unsupported, "a shape depends on a value that a loop carries");
   }
-  if (const auto given = state_.request.values.find(value.name); given != state_.request.values.end()) {
+  if (const auto given = state_.request.values.find(value.name);
+      given != state_.request.values.end()) {
     if (given->second.type() == value.type) return given->second;
-    return Status(Code::invalid_argument, cat("value of input '", value.name, "': want ", to_string(value.type),
-                                              ", got ", to_string(given->second.type())));
+    return Status(Code::invalid_argument,
+                  cat("value of input '", value.name, "': want ", to_string(value.type), ", got ",
+                      to_string(given->second.type())));
   }
   if (want && value.type.size_bytes() <= kMostWantedBytes) add_once(state_.wanted, value.name);
-  return Status(Code::unsupported, cat("a shape depends on the elements of input '", value.name, "'"));
+  return Status(Code::unsupported,
+                cat("a shape depends on the elements of input '", value.name, "'"));
 }
 
 Status Block::evaluate_node(const Node& node) {
   const OpRow* row = find_op(node.op);
   if (!row || !row->eval)
-    return Status(Code::unsupported, cat("a shape depends on what ", graph_.source_text(node), " computes"));
+    return Status(Code::unsupported,
+                  cat("a shape depends on what ", graph_.source_text(node), " computes"));
   std::vector<const Tensor*> operands;
   std::vector<const TensorType*> types;
   for (const ValueId id : node.operands) {
@@ -50,15 +54,18 @@ Status Block::evaluate_node(const Node& node) {
   const OpCall call{*row, node.attributes, types};
   FRL_LET(const auto inferred, infer_results(call));
   std::vector<Tensor> results;
+  // What sums over a window or a row may work long on few elements.
+  const int64_t most = state_.request.limits.value_elements >> (is_light(node.op) ? 0 : 8);
   for (const TensorType& type : inferred) {
-    if (type.shape.n_elements() > state_.request.limits.value_elements)
-      return Status(Code::out_of_limits, cat("a shape depends on ", to_string(type), ": want at most ",
-                                             state_.request.limits.value_elements, " elements"));
+    if (type.shape.n_elements() > most)
+      return Status(Code::out_of_limits, cat("a shape depends on ", to_string(type),
+                                             ": want at most ", most, " elements"));
     if (!may_make(type.size_bytes())) return status_;
     results.emplace_back(type);
   }
   FRL_TRY(row->eval(call, operands, results).within(graph_.source_text(node)));
-  for (size_t i = 0; i < results.size(); ++i) values_[uint32_t(node.results[i])] = std::move(results[i]);
+  for (size_t i = 0; i < results.size(); ++i)
+    values_[uint32_t(node.results[i])] = std::move(results[i]);
   return {};
 }
 

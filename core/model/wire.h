@@ -64,9 +64,21 @@ struct ValueProto {  // ValueInfoProto
 };
 
 enum class AttributeType : uint8_t {
-  undefined = 0, real = 1, integer = 2, text = 3, tensor = 4, graph = 5,
-  reals = 6, integers = 7, texts = 8, tensors = 9, graphs = 10,
-  sparse = 11, sparses = 12, type = 13, types = 14,
+  undefined = 0,
+  real = 1,
+  integer = 2,
+  text = 3,
+  tensor = 4,
+  graph = 5,
+  reals = 6,
+  integers = 7,
+  texts = 8,
+  tensors = 9,
+  graphs = 10,
+  sparse = 11,
+  sparses = 12,
+  type = 13,
+  types = 14,
 };
 
 struct AttributeProto {
@@ -121,8 +133,8 @@ struct ModelProto {
 };
 
 struct WireLimits {
-  int depth = 64;                     // of messages inside messages
-  uint64_t n_messages = 4'000'000;    // each costs more memory than its two bytes in the file
+  int depth = 64;                   // of messages inside messages
+  uint64_t n_messages = 4'000'000;  // each costs more memory than its two bytes in the file
 };
 
 //   errors  invalid_argument "byte N: ..." for anything that is not well-formed to the last byte;

@@ -8,8 +8,11 @@ namespace ferrule::onnx {
 namespace {
 
 constexpr const char* wire_name(uint8_t wire) {
-  return wire == kVarint ? "varint" : wire == kFixed64 ? "fixed64" : wire == kBytes ? "bytes"
-       : wire == kFixed32 ? "fixed32" : "group";
+  return wire == kVarint    ? "varint"
+         : wire == kFixed64 ? "fixed64"
+         : wire == kBytes   ? "bytes"
+         : wire == kFixed32 ? "fixed32"
+                            : "group";
 }
 
 }  // namespace
@@ -61,7 +64,8 @@ Status FieldReader::numbers(const Field& field, uint8_t wire, Numbers& out) cons
   if (field.wire != kBytes) FRL_TRY(want(field, wire));
   const size_t size = wire == kFixed32 ? 4 : wire == kFixed64 ? 8 : 1;
   if (field.bytes.size() % size != 0)
-    return fail(field.bytes.data(), cat("field ", field.number, ": want whole numbers of ", size, " bytes"));
+    return fail(field.bytes.data(),
+                cat("field ", field.number, ": want whole numbers of ", size, " bytes"));
   if (!field.bytes.empty()) out.chunks.push_back(field.bytes);
   return {};
 }
@@ -78,18 +82,27 @@ Status FieldReader::next(Bytes message, size_t* at, Field* out) const {
   uint64_t size = 0;
   switch (out->wire) {
     case kVarint:
-      if (!take_varint(message, at, &out->value)) return fail(start, "want a varint, got a cut-off one");
+      if (!take_varint(message, at, &out->value))
+        return fail(start, "want a varint, got a cut-off one");
       out->bytes = message.subspan(content, *at - content);
       return {};
-    case kFixed64: size = 8; break;
-    case kFixed32: size = 4; break;
-    case kBytes:
-      if (!take_varint(message, at, &size)) return fail(start, "want a length, got a cut-off varint");
+    case kFixed64:
+      size = 8;
       break;
-    default: return fail(start, cat("field ", out->number, ": want a wire type of 0, 1, 2 or 5, got ", out->wire));
+    case kFixed32:
+      size = 4;
+      break;
+    case kBytes:
+      if (!take_varint(message, at, &size))
+        return fail(start, "want a length, got a cut-off varint");
+      break;
+    default:
+      return fail(
+          start, cat("field ", out->number, ": want a wire type of 0, 1, 2 or 5, got ", out->wire));
   }
   if (size > message.size() - *at)
-    return fail(start, cat("field ", out->number, ": want ", size, " bytes, got ", message.size() - *at));
+    return fail(start,
+                cat("field ", out->number, ": want ", size, " bytes, got ", message.size() - *at));
   out->bytes = message.subspan(*at, size);
   *at += size;
   return {};
@@ -101,7 +114,8 @@ Status FieldReader::integers(const Field& field, std::vector<int64_t>& out) cons
   for (size_t at = 0; at < field.bytes.size();) {
     uint64_t value = 0;
     if (!take_varint(field.bytes, &at, &value))
-      return fail(field.bytes.data(), cat("field ", field.number, ": want varints, got a cut-off one"));
+      return fail(field.bytes.data(),
+                  cat("field ", field.number, ": want varints, got a cut-off one"));
     out.push_back(int64_t(value));
   }
   return {};

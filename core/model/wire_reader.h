@@ -36,7 +36,8 @@ class FieldReader {
     return {};
   }
 
-  // Each takes one field, or says that it has another wire type. Lists take packed and lone numbers.
+  // Each takes one field, or says that it has another wire type. Lists take packed and lone
+  // numbers.
   Status want(const Field& field, uint8_t wire) const;
   Status text(const Field& field, std::string_view& out) const;
   Status text(const Field& field, std::vector<std::string_view>& out) const;
@@ -47,7 +48,8 @@ class FieldReader {
   // A repeated number that stays encoded.
   Status numbers(const Field& field, uint8_t wire, Numbers& out) const;
 
-  Status fail(const std::byte* at, const std::string& what, Code code = Code::invalid_argument) const;
+  Status fail(const std::byte* at, const std::string& what,
+              Code code = Code::invalid_argument) const;
 
  private:
   Status next(Bytes message, size_t* at, Field* out) const;

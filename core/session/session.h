@@ -77,6 +77,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const Model& model() const { return model_; }
   const Runtime& runtime() const { return *runtime_; }
+  std::shared_ptr<Runtime> shared_runtime() const { return runtime_; }
   const CompileContext& context() const { return context_; }
   const SessionOptions& options() const { return options_; }
 

@@ -15,7 +15,9 @@ inline std::string varint(uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += char(value | 0x80);
   return out + char(value);
 }
-inline std::string number(int field, uint64_t value) { return cat(varint(uint64_t(field) << 3), varint(value)); }
+inline std::string number(int field, uint64_t value) {
+  return cat(varint(uint64_t(field) << 3), varint(value));
+}
 inline std::string bytes(int field, const std::string& content) {
   return cat(varint(uint64_t(field) << 3 | 2), varint(content.size()), content);
 }
@@ -63,7 +65,8 @@ inline std::string node(const std::string& op, const std::vector<std::string>& i
 // A value with a type; a dim of -1 is the symbol "n".
 inline std::string value(const std::string& name, int type, const std::vector<int64_t>& dims) {
   std::string shape;
-  for (const int64_t dim : dims) shape += bytes(1, dim < 0 ? bytes(2, "n") : number(1, uint64_t(dim)));
+  for (const int64_t dim : dims)
+    shape += bytes(1, dim < 0 ? bytes(2, "n") : number(1, uint64_t(dim)));
   return bytes(1, name) + bytes(2, bytes(1, number(1, uint64_t(type)) + bytes(2, shape)));
 }
 inline std::string input(const std::string& name, int type, const std::vector<int64_t>& dims) {
@@ -71,7 +74,8 @@ inline std::string input(const std::string& name, int type, const std::vector<in
 }
 inline std::string output(const std::string& name) { return bytes(12, bytes(1, name)); }
 
-inline std::string tensor(const std::string& name, int type, const std::vector<int64_t>& dims, const std::string& raw) {
+inline std::string tensor(const std::string& name, int type, const std::vector<int64_t>& dims,
+                          const std::string& raw) {
   std::string out;
   for (const int64_t dim : dims) out += number(1, uint64_t(dim));
   return out + number(2, uint64_t(type)) + bytes(8, name) + bytes(9, raw);
@@ -82,8 +86,10 @@ std::string raw(const std::vector<T>& values) {
 }
 inline std::string initializer(const std::string& tensor) { return bytes(5, tensor); }
 
-inline std::string model(const std::string& graph, int64_t opset = 17, const std::string& rest = "") {
-  return number(1, 8) + bytes(8, bytes(1, "") + number(2, uint64_t(opset))) + bytes(7, graph) + rest;
+inline std::string model(const std::string& graph, int64_t opset = 17,
+                         const std::string& rest = "") {
+  return number(1, 8) + bytes(8, bytes(1, "") + number(2, uint64_t(opset))) + bytes(7, graph) +
+         rest;
 }
 
 // A parsed model; the bytes live as long as it.

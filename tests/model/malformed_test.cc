@@ -24,7 +24,8 @@ TEST(Malformed, EveryFileMeetsItsExpectation) {
   const std::string folder = cat(FRL_TEST_DATA, "/models/malformed");
   const std::string manifest = read_text(folder + "/manifest.json");
   size_t n_files = 0;
-  for (size_t at = manifest.find("\"file\""); at != std::string::npos; at = manifest.find("\"file\"", at + 1)) {
+  for (size_t at = manifest.find("\"file\""); at != std::string::npos;
+       at = manifest.find("\"file\"", at + 1)) {
     const std::string file = json_field(manifest, at, manifest.size(), "file");
     const std::string expect = json_field(manifest, at, manifest.size(), "expect");
     const Status status = load_and_import(folder + "/" + file);
@@ -51,13 +52,15 @@ TEST(Malformed, ErrorsNameNodeOpAndOpset) {
               HasSubstr("node 'n_y' (Concat, opset 17): axis: want -2 .. 1, got 7"));
   EXPECT_THAT(error(kX + kY + build::node("Relu", {"nowhere"}, {"y"})),
               HasSubstr("node 'n_y' (Relu, opset 17): want a value named 'nowhere'"));
-  EXPECT_THAT(error(kX + kY + build::node("Relu", {}, {"y"})), HasSubstr("want input 0, got nothing"));
+  EXPECT_THAT(error(kX + kY + build::node("Relu", {}, {"y"})),
+              HasSubstr("want input 0, got nothing"));
   EXPECT_THAT(error(kX + kY + build::node("Softmax", {"x"}, {"y"}, build::f("axis", 1))),
               HasSubstr("attribute 'axis': want type 2, got 1"));
 }
 
 TEST(Malformed, EverythingUnsupportedAtOnce) {
-  const std::string message = error(kX + kY + build::node("Frobnicate", {"x"}, {"a"}) + build::node("Relu", {"a"}, {"b"}, build::i("steep", 1)) +
+  const std::string message = error(kX + kY + build::node("Frobnicate", {"x"}, {"a"}) +
+                                    build::node("Relu", {"a"}, {"b"}, build::i("steep", 1)) +
                                     build::node("TfIdfVectorizer", {"b"}, {"y"}) +
                                     build::initializer(build::tensor("s", 8, {1}, "")));
   EXPECT_THAT(message, HasSubstr("Frobnicate, opset 17"));
@@ -67,23 +70,26 @@ TEST(Malformed, EverythingUnsupportedAtOnce) {
 }
 
 TEST(Malformed, CyclesOfNodes) {
-  EXPECT_THAT(error(kX + kY + build::node("Add", {"x", "b"}, {"a"}) + build::node("Relu", {"a"}, {"b"}) +
-                    build::node("Relu", {"b"}, {"y"})),
+  EXPECT_THAT(error(kX + kY + build::node("Add", {"x", "b"}, {"a"}) +
+                    build::node("Relu", {"a"}, {"b"}) + build::node("Relu", {"b"}, {"y"})),
               HasSubstr("cycle"));
   EXPECT_THAT(error(kX + kY + build::node("Add", {"x", "y"}, {"y"})), HasSubstr("cycle"));
-  EXPECT_THAT(error(kX + kY + build::node("Relu", {"x"}, {"y"}) + build::node("Abs", {"x"}, {"y"})), HasSubstr("got two"));
+  EXPECT_THAT(error(kX + kY + build::node("Relu", {"x"}, {"y"}) + build::node("Abs", {"x"}, {"y"})),
+              HasSubstr("got two"));
 }
 
 std::string function(const std::string& name, const std::string& nodes) {
-  return build::bytes(25, build::bytes(1, name) + build::bytes(4, "a") + build::bytes(5, "b") + nodes +
-                              build::bytes(9, build::bytes(1, "") + build::number(2, 17)) +
-                              build::bytes(9, build::bytes(1, "own") + build::number(2, 1)) + build::bytes(10, "own"));
+  return build::bytes(25, build::bytes(1, name) + build::bytes(4, "a") + build::bytes(5, "b") +
+                              nodes + build::bytes(9, build::bytes(1, "") + build::number(2, 17)) +
+                              build::bytes(9, build::bytes(1, "own") + build::number(2, 1)) +
+                              build::bytes(10, "own"));
 }
 
 TEST(Malformed, CyclesOfFunctions) {
   const std::string calls = function("F", build::node("G", {"a"}, {"b"}, "", "own", 7)) +
                             function("G", build::node("F", {"a"}, {"b"}, "", "own", 7));
-  EXPECT_THAT(error(kX + kY + build::node("F", {"x"}, {"y"}, "", "own"), 17, calls), HasSubstr("cycle of calls"));
+  EXPECT_THAT(error(kX + kY + build::node("F", {"x"}, {"y"}, "", "own"), 17, calls),
+              HasSubstr("cycle of calls"));
 }
 
 // Thirty functions, each calling the next one twice: a small file, a thousand million nodes.
@@ -91,28 +97,37 @@ TEST(Malformed, FunctionsThatMultiplyAreBounded) {
   std::string calls;
   for (int n = 0; n < 30; ++n) {
     const std::string next = cat("F", n + 1);
-    calls += function(cat("F", n), build::node(next, {"a"}, {"m"}, "", "own", 7) + build::node(next, {"m"}, {"b"}, "", "own", 7));
+    calls += function(cat("F", n), build::node(next, {"a"}, {"m"}, "", "own", 7) +
+                                       build::node(next, {"m"}, {"b"}, "", "own", 7));
   }
   calls += function("F30", build::node("Relu", {"a"}, {"b"}, "", "", 7));
   ImportRequest request;
   request.limits.n_nodes = 1000;
-  const std::string file = build::model(kX + kY + build::node("F0", {"x"}, {"y"}, "", "own"), 17, calls);
+  const std::string file =
+      build::model(kX + kY + build::node("F0", {"x"}, {"y"}, "", "own"), 17, calls);
   EXPECT_THAT(import_text(file, request).message(), HasSubstr("want at most 1000 nodes"));
 }
 
 TEST(Malformed, HugeResultsAreNotMade) {
   const auto dims = [](const std::vector<int64_t>& values) {
-    return build::initializer(build::tensor("d", build::kI64, {int64_t(values.size())}, build::raw(values)));
+    return build::initializer(
+        build::tensor("d", build::kI64, {int64_t(values.size())}, build::raw(values)));
   };
   const int64_t huge = int64_t(1) << 40;
-  EXPECT_THAT(error(kY + dims({huge, huge}) + build::node("ConstantOfShape", {"d"}, {"y"})), HasSubstr("elements"));
-  EXPECT_THAT(error(kY + dims({-5}) + build::node("ConstantOfShape", {"d"}, {"y"})), HasSubstr("n_y"));
-  const std::string scalars = build::initializer(build::tensor("zero", build::kI64, {}, build::raw<int64_t>({0}))) +
-                              build::initializer(build::tensor("one", build::kI64, {}, build::raw<int64_t>({1}))) +
-                              build::initializer(build::tensor("end", build::kI64, {}, build::raw<int64_t>({huge})));
-  EXPECT_THAT(error(kY + scalars + build::node("Range", {"zero", "end", "one"}, {"y"})), HasSubstr("10^9"));
-  EXPECT_THAT(error(kX + kY + dims({huge, huge}) + build::node("Tile", {"x", "d"}, {"y"})), HasSubstr("elements"));
-  EXPECT_THAT(error(kX + kY + dims({-3, 5}) + build::node("Reshape", {"x", "d"}, {"y"})), HasSubstr("extents of 0 or more"));
+  EXPECT_THAT(error(kY + dims({huge, huge}) + build::node("ConstantOfShape", {"d"}, {"y"})),
+              HasSubstr("elements"));
+  EXPECT_THAT(error(kY + dims({-5}) + build::node("ConstantOfShape", {"d"}, {"y"})),
+              HasSubstr("n_y"));
+  const std::string scalars =
+      build::initializer(build::tensor("zero", build::kI64, {}, build::raw<int64_t>({0}))) +
+      build::initializer(build::tensor("one", build::kI64, {}, build::raw<int64_t>({1}))) +
+      build::initializer(build::tensor("end", build::kI64, {}, build::raw<int64_t>({huge})));
+  EXPECT_THAT(error(kY + scalars + build::node("Range", {"zero", "end", "one"}, {"y"})),
+              HasSubstr("10^9"));
+  EXPECT_THAT(error(kX + kY + dims({huge, huge}) + build::node("Tile", {"x", "d"}, {"y"})),
+              HasSubstr("elements"));
+  EXPECT_THAT(error(kX + kY + dims({-3, 5}) + build::node("Reshape", {"x", "d"}, {"y"})),
+              HasSubstr("extents of 0 or more"));
 }
 
 class ExternalFiles : public testing::Test {
@@ -127,15 +142,19 @@ class ExternalFiles : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  std::string load(const std::string& location, const std::string& offset, const std::string& length) {
+  std::string load(const std::string& location, const std::string& offset,
+                   const std::string& length) {
     const auto entry = [](const std::string& key, const std::string& value) {
       return build::bytes(13, build::bytes(1, key) + build::bytes(2, value));
     };
-    const std::string tensor = build::number(1, 3) + build::number(1, 5) + build::number(2, 1) + build::bytes(8, "w") +
-                               entry("location", location) + entry("offset", offset) + entry("length", length) + build::number(14, 1);
+    const std::string tensor = build::number(1, 3) + build::number(1, 5) + build::number(2, 1) +
+                               build::bytes(8, "w") + entry("location", location) +
+                               entry("offset", offset) + entry("length", length) +
+                               build::number(14, 1);
     const std::string path = (folder_ / "model" / "model.onnx").string();
-    std::ofstream(path, std::ios::binary) << build::model(build::input("x", 1, {2, 3}) + kY + build::initializer(tensor) +
-                                                          build::node("MatMul", {"x", "w"}, {"y"}));
+    std::ofstream(path, std::ios::binary)
+        << build::model(build::input("x", 1, {2, 3}) + kY + build::initializer(tensor) +
+                        build::node("MatMul", {"x", "w"}, {"y"}));
     return load_and_import(path).message();
   }
 

@@ -29,11 +29,13 @@ inline std::string read_text(const std::string& path) {
 }
 
 // The text after "key": up to the next comma or line, without quotes.
-inline std::string json_field(const std::string& text, size_t from, size_t to, const std::string& key) {
+inline std::string json_field(const std::string& text, size_t from, size_t to,
+                              const std::string& key) {
   const size_t at = text.find("\"" + key + "\":", from);
   if (at >= to) return "";
   const size_t start = at + key.size() + 3;
-  std::string value(trim(std::string_view(text).substr(start, text.find_first_of(",\n", start) - start)));
+  std::string value(
+      trim(std::string_view(text).substr(start, text.find_first_of(",\n", start) - start)));
   std::erase(value, '"');
   return value;
 }
@@ -57,10 +59,12 @@ inline Manifest read_manifest(const std::string& folder) {
 // A .npy file of version 1 or 2, C order, little-endian.
 inline Result<Tensor> read_npy(const std::string& path) {
   static const std::map<std::string, Type> kTypes = {
-      {"<f8", Type::f64}, {"<f4", Type::f32}, {"<f2", Type::f16}, {"|i1", Type::i8},  {"<i2", Type::i16},
-      {"<i4", Type::i32}, {"<i8", Type::i64}, {"|u1", Type::u8},  {"|b1", Type::boolean}};
+      {"<f8", Type::f64}, {"<f4", Type::f32}, {"<f2", Type::f16},
+      {"|i1", Type::i8},  {"<i2", Type::i16}, {"<i4", Type::i32},
+      {"<i8", Type::i64}, {"|u1", Type::u8},  {"|b1", Type::boolean}};
   const std::string bytes = read_text(path);
-  if (bytes.size() < 12 || bytes.compare(0, 6, "\x93NUMPY") != 0) return Status(Code::not_found, cat(path, ": want an .npy file"));
+  if (bytes.size() < 12 || bytes.compare(0, 6, "\x93NUMPY") != 0)
+    return Status(Code::not_found, cat(path, ": want an .npy file"));
   const size_t start = bytes[6] == 1 ? 10 : 12;
   const size_t length = uint8_t(bytes[8]) + 256u * uint8_t(bytes[9]);
   const std::string header = bytes.substr(start, length);
@@ -72,8 +76,10 @@ inline Result<Tensor> read_npy(const std::string& path) {
   const auto type = kTypes.find(header.substr(descr, 3));
   if (type == kTypes.end()) return Status(Code::unsupported, cat(path, ": ", header));
   Tensor out(TensorType{type->second, shape});
-  if (bytes.size() - start - length != out.bytes().size()) return Status(Code::invalid_argument, cat(path, ": wrong size"));
-  if (!out.bytes().empty()) std::memcpy(out.mutable_data(), bytes.data() + start + length, out.bytes().size());
+  if (bytes.size() - start - length != out.bytes().size())
+    return Status(Code::invalid_argument, cat(path, ": wrong size"));
+  if (!out.bytes().empty())
+    std::memcpy(out.mutable_data(), bytes.data() + start + length, out.bytes().size());
   return out;
 }
 

@@ -69,7 +69,8 @@ TEST(NodeCases, AllButTheListedPass) {
     EXPECT_FALSE(found->second.empty()) << name << " is listed without a reason";
     listed.erase(found);
   }
-  for (const auto& [name, reason] : listed) ADD_FAILURE() << name << " is listed, but there is no such case";
+  for (const auto& [name, reason] : listed)
+    ADD_FAILURE() << name << " is listed, but there is no such case";
   EXPECT_EQ(n_cases, 932u);
   EXPECT_GE(n_passed, 830u);
   std::printf("%zu of %zu node cases pass\n", n_passed, n_cases);

@@ -16,7 +16,9 @@ struct RealModel {
 
 class RealModels : public testing::TestWithParam<RealModel> {};
 
-std::string folder_of(const RealModel& model) { return cat(FRL_TEST_DATA, "/models/real/", model.name); }
+std::string folder_of(const RealModel& model) {
+  return cat(FRL_TEST_DATA, "/models/real/", model.name);
+}
 
 std::map<std::string, Tensor> inputs_of(const std::string& folder, const Manifest& manifest) {
   std::map<std::string, Tensor> out;
@@ -43,7 +45,8 @@ TEST_P(RealModels, Import) {
   EXPECT_GT(graph.n_nodes(), 0u);
   EXPECT_LE(graph.n_nodes(), GetParam().most_nodes);
   ASSERT_EQ(graph.outputs().size(), manifest.outputs.size());
-  for (size_t i = 0; i < manifest.outputs.size(); ++i) EXPECT_EQ(graph.outputs()[i].name, manifest.outputs[i].name);
+  for (size_t i = 0; i < manifest.outputs.size(); ++i)
+    EXPECT_EQ(graph.outputs()[i].name, manifest.outputs[i].name);
   for (const Node& node : graph.nodes()) EXPECT_FALSE(node.sources.empty()) << op_row(node.op).name;
 }
 
@@ -58,18 +61,20 @@ TEST_P(RealModels, Evaluate) {
   for (size_t i = 0; i < outputs->size(); ++i) {
     auto want = read_npy(folder + "/" + manifest.outputs[i].file);
     ASSERT_TRUE(want.ok()) << want.status().message();
-    EXPECT_EQ(difference((*outputs)[i], *want, manifest.outputs[i].rtol, manifest.outputs[i].atol), "")
+    EXPECT_EQ(difference((*outputs)[i], *want, manifest.outputs[i].rtol, manifest.outputs[i].atol),
+              "")
         << manifest.outputs[i].name;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Real, RealModels,
-                         testing::Values(RealModel{"basic_pitch", 400, true}, RealModel{"dtln_1", 80, true},
-                                         RealModel{"magika_fast_v2_1", 120, true}, RealModel{"mnist_cntk", 16, true},
-                                         RealModel{"ppocr_v2_cls", 500, true}, RealModel{"ppocr_v4_rec", 800, true},
-                                         RealModel{"silero_vad_16k", 150, true}, RealModel{"super_resolution", 16, true},
-                                         RealModel{"ultraface_slim_320", 400, true}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Real, RealModels,
+    testing::Values(RealModel{"basic_pitch", 400, true}, RealModel{"dtln_1", 80, true},
+                    RealModel{"magika_fast_v2_1", 120, true}, RealModel{"mnist_cntk", 16, true},
+                    RealModel{"ppocr_v2_cls", 500, true}, RealModel{"ppocr_v4_rec", 800, true},
+                    RealModel{"silero_vad_16k", 150, true}, RealModel{"super_resolution", 16, true},
+                    RealModel{"ultraface_slim_320", 400, true}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
 }  // namespace ferrule

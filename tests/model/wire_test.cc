@@ -21,7 +21,8 @@ std::string error(const std::string& file, const WireLimits& limits = {}) {
 }
 
 std::string small_model() {
-  return build::model(build::node("Relu", {"x"}, {"y"}) + build::input("x", 1, {2}) + build::output("y"));
+  return build::model(build::node("Relu", {"x"}, {"y"}) + build::input("x", 1, {2}) +
+                      build::output("y"));
 }
 
 TEST(Wire, ReadsWhatIsThere) {
@@ -70,7 +71,8 @@ TEST(Wire, LongVarintIsRefused) {
 }
 
 TEST(Wire, LyingLengthOfEightBytes) {
-  EXPECT_THAT(error(cat("\x3a", build::varint(~uint64_t(0)))), HasSubstr("field 7: want 18446744073709551615 bytes"));
+  EXPECT_THAT(error(cat("\x3a", build::varint(~uint64_t(0)))),
+              HasSubstr("field 7: want 18446744073709551615 bytes"));
 }
 
 TEST(Wire, NestingIsBounded) {
@@ -87,7 +89,9 @@ TEST(Wire, MessagesAreCounted) {
   EXPECT_THAT(error(build::model(graph), {.n_messages = 500}), HasSubstr("too many messages"));
 }
 
-Result<Tensor> read(const std::string& file) { return parse_tensor(std::as_bytes(std::span(file)), nullptr); }
+Result<Tensor> read(const std::string& file) {
+  return parse_tensor(std::as_bytes(std::span(file)), nullptr);
+}
 std::string tensor_error(const std::string& file) {
   const auto out = read(file);
   return out.ok() ? "" : out.status().message();
@@ -101,7 +105,9 @@ TEST(TensorFile, RawAndTypedElements) {
   const auto half = read(number(1, 1) + number(2, 10) + number(5, 0x3c00));
   ASSERT_TRUE(half.ok()) << half.status().message();
   EXPECT_EQ(half->at_f64(0), 1);
-  const auto packed = read(number(1, 3) + number(2, 7) + bytes(7, build::varint(5) + build::varint(~uint64_t(0)) + build::varint(300)));
+  const auto packed =
+      read(number(1, 3) + number(2, 7) +
+           bytes(7, build::varint(5) + build::varint(~uint64_t(0)) + build::varint(300)));
   ASSERT_TRUE(packed.ok()) << packed.status().message();
   EXPECT_EQ(packed->to_i64(), (std::vector<int64_t>{5, -1, 300}));
 }
@@ -113,21 +119,27 @@ TEST(TensorFile, AnyByteIsABool) {
 }
 
 TEST(TensorFile, SizesMustFit) {
-  EXPECT_EQ(tensor_error(build::tensor("t", 1, {3}, "abcd")), "tensor 't': want 12 bytes for f32[3], got 4");
-  EXPECT_THAT(tensor_error(number(1, 3) + number(2, 7) + number(7, 1)), HasSubstr("want 3 elements"));
+  EXPECT_EQ(tensor_error(build::tensor("t", 1, {3}, "abcd")),
+            "tensor 't': want 12 bytes for f32[3], got 4");
+  EXPECT_THAT(tensor_error(number(1, 3) + number(2, 7) + number(7, 1)),
+              HasSubstr("want 3 elements"));
   EXPECT_THAT(tensor_error(build::tensor("t", 1, {int64_t(1) << 62}, "")), HasSubstr("want"));
-  EXPECT_THAT(tensor_error(build::tensor("t", 1, {int64_t(1) << 40, int64_t(1) << 40}, "")), HasSubstr("elements"));
+  EXPECT_THAT(tensor_error(build::tensor("t", 1, {int64_t(1) << 40, int64_t(1) << 40}, "")),
+              HasSubstr("elements"));
   EXPECT_THAT(tensor_error(build::tensor("t", 1, {-1}, "")), HasSubstr("extents of 0 or more"));
-  EXPECT_THAT(tensor_error(build::tensor("t", 1, std::vector<int64_t>(40, 1), "abcd")), HasSubstr("at most 16 axes"));
+  EXPECT_THAT(tensor_error(build::tensor("t", 1, std::vector<int64_t>(40, 1), "abcd")),
+              HasSubstr("at most 16 axes"));
 }
 
 TEST(TensorFile, TypesThatAreRefusedAreNamed) {
-  EXPECT_THAT(tensor_error(build::tensor("t", 8, {1}, "x")), HasSubstr("element type string is not supported"));
+  EXPECT_THAT(tensor_error(build::tensor("t", 8, {1}, "x")),
+              HasSubstr("element type string is not supported"));
   EXPECT_THAT(tensor_error(build::tensor("t", 14, {1}, "x")), HasSubstr("complex64"));
   EXPECT_THAT(tensor_error(build::tensor("t", 17, {1}, "x")), HasSubstr("float8e4m3fn"));
   EXPECT_THAT(tensor_error(build::tensor("t", 22, {1}, "x")), HasSubstr("int4"));
-  EXPECT_THAT(tensor_error(bytes(1, "seq") + number(2, 1) + bytes(3, build::tensor("t", 1, {}, "abcd"))),
-              HasSubstr("sequence or an optional"));
+  EXPECT_THAT(
+      tensor_error(bytes(1, "seq") + number(2, 1) + bytes(3, build::tensor("t", 1, {}, "abcd"))),
+      HasSubstr("sequence or an optional"));
 }
 
 }  // namespace

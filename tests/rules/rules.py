@@ -74,12 +74,12 @@ def sizes(files):
             yield f"{file}: want at most {allowed.get(file, most(file))} lines, got {n}"
         if file in allowed and n <= most(file):
             yield f"{ALLOWED}: {file} fits now; take it off the list"
-    if total > 15000:
-        yield f"core: want at most 15000 lines, got {total}"
+    if total > allowed.get("core", 15000):
+        yield f"core: want at most {allowed.get('core', 15000)} lines, got {total}"
 
 
 def readmes(files):
-    headings = ["## What it is", "## Where in the flow", "## Files", "## Rules", "## How to add one"]
+    headings = ["## What it is", "## Where in the flow", "## Files", "## Rules", "## How to add"]
     folders = {"core/" + f.split("/")[1] for f in files if f.startswith("core/") and f.count("/") > 1}
     folders |= {"plugins/" + f.split("/")[1] for f in files if f.startswith("plugins/") and f.count("/") > 1}
     folders |= {"plugin-api", "configs", "tests", "conformance", "tools"}
