@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 
 #include "plugin-api/sdk/error.h"
@@ -37,6 +38,14 @@ inline uint32_t workers_for(const frl_host* host, int64_t total, int64_t least) 
   return static_cast<uint32_t>(std::clamp<int64_t>(n, 1, host->max_workers));
 }
 
+// fn(0, n, scratch) with a scratch that lies on the stack.
+constexpr uint64_t kStackScratchBytes = 64 * 1024;
+template <class Fn>
+__attribute__((noinline)) void run_on_stack(int64_t n, Fn&& fn) {
+  alignas(64) std::byte scratch[kStackScratchBytes];
+  fn(int64_t{0}, n, static_cast<void*>(scratch));
+}
+
 // Calls fn(begin, end, scratch) on slices that together are [0, n), one a worker. Slices depend on
 // how many run, so an item's result must not depend on the slice it is in.
 //   units  cost_ns of one item; slices under 16 us of work are not made
@@ -51,6 +60,7 @@ void for_slices(const frl_host* host, int64_t n, double cost_ns, uint64_t scratc
     fn(int64_t{0}, n, static_cast<void*>(nullptr));
     return;
   }
+  if (wanted == 1 && scratch_bytes <= kStackScratchBytes) return run_on_stack(n, fn);
   team(host, wanted, scratch_bytes, [&](const frl_worker& w) {
     const int64_t begin = n * w.id / w.n, end = n * (w.id + 1) / w.n;
     if (begin < end) fn(begin, end, w.scratch);

@@ -5,6 +5,7 @@
 
 #include "plugins/cpu/activation.h"
 #include "plugins/cpu/gemm.h"
+#include "plugins/cpu/openblas.h"
 
 namespace cpu {
 namespace {
@@ -26,6 +27,12 @@ struct MatmulShape {
       b_offsets.push_back(offset(b.value, sb, c, i));
     }
     fold();
+  }
+
+  // The same product as c^T = b^T a^T: a column becomes a row.
+  void transpose() {
+    std::swap(m, n), std::swap(a_offsets, b_offsets);
+    std::swap(a_row, b_column), std::swap(a_column, b_row);
   }
 
  private:
@@ -101,15 +108,19 @@ class RowProduct {
 template <class T>
 class FloatMatmul final : public frl::Kernel {
  public:
-  FloatMatmul(const Context& context, const frl::Operand& a, const frl::Operand& b,
-              const frl::Operand& c, uint32_t b_input, Fused fused)
+  FloatMatmul(const Context& context, MatmulShape shape, const frl::Operand& a,
+              const frl::Operand& b, const frl::Operand& c, uint32_t b_input, Fused fused)
       : isa_(context.isa),
-        s_(a, b, c.value),
+        s_(std::move(shape)),
         a_(a),
         b_(b),
         c_(c),
         fused_(std::move(fused)),
         width_(panel_width<T>(*context.isa, s_.n)) {
+    uses_blas_ = context.openblas && s_.m > 1 && s_.n > 1 && s_.k > 0 &&
+                 blas_side(s_.a_row, s_.a_column, s_.m, s_.k, &blas_a_) &&
+                 blas_side(s_.b_row, s_.b_column, s_.k, s_.n, &blas_b_);
+    if (uses_blas_) return;
     const bool one_matrix = std::ranges::all_of(s_.b_offsets, [](int64_t o) { return o == 0; });
     const int64_t bytes = packed_size(s_.k, s_.n, width_) * static_cast<int64_t>(sizeof(T));
     if (b.value.is_parameter() && b.argument >= 0 && one_matrix && s_.k > 0 && s_.n > 1)
@@ -136,6 +147,7 @@ class FloatMatmul final : public frl::Kernel {
     const T* b = b_.in<T>(call);
     T* c = c_.out<T>(call);
     const Epilogue<T> e = epilogue_of(fused_, fused_.bias.in<T>(call));
+    if (uses_blas_) return blas_products(call.host, a, b, c, e);
     if (!packs.empty() && s_.m == 1 && s_.batch == 1 && width_ > isa_->gemm<T>().lanes)
       return packed_row(call.host, a, b, c, e);
     if (packs.empty() && RowProduct<T>(isa_, s_).fits()) return row_products(call.host, a, b, c, e);
@@ -183,11 +195,31 @@ class FloatMatmul final : public frl::Kernel {
                     });
   }
 
+  // OpenBLAS is told to multiply strips of columns, each from one worker.
+  void blas_products(const frl_host* host, const T* a, const T* b, T* c,
+                     const Epilogue<T>& e) const {
+    constexpr int64_t kColumns = 512;
+    const int64_t pieces = (s_.n + kColumns - 1) / kColumns;
+    const double ns = static_cast<double>(s_.m * s_.k * std::min(s_.n, kColumns)) / 20;
+    frl::for_slices(host, s_.batch * pieces, ns, 0, [&](int64_t begin, int64_t end, void*) {
+      for (int64_t piece = begin; piece < end; ++piece) {
+        const size_t i = static_cast<size_t>(piece / pieces);
+        const int64_t n0 = piece % pieces * kColumns, n1 = std::min(s_.n, n0 + kColumns);
+        T* to = c + piece / pieces * s_.m * s_.n;
+        openblas_product(s_.m, n1 - n0, s_.k, a + s_.a_offsets[i], blas_a_,
+                         b + s_.b_offsets[i] + n0 * s_.b_column, blas_b_, to + n0, s_.n);
+        apply_epilogue(e, to, s_.n, 0, s_.m, n0, n1);
+      }
+    });
+  }
+
   const Isa* isa_;
   MatmulShape s_;
   Place a_, b_, c_;
   Fused fused_;
   int64_t width_;
+  bool uses_blas_;
+  BlasSide blas_a_{}, blas_b_{};
 };
 
 // Integers wrap, so any order of summing gives the same bits. W is unsigned.
@@ -221,16 +253,22 @@ KernelPtr make_integer_matmul(const frl::Operand& a, const frl::Operand& b, cons
   });
 }
 
+template <class T>
+KernelPtr make_float_matmul(const Context& context, const Request& request, Fused fused) {
+  frl::Operand a = request.operand(0), b = request.operand(1), c = request.result(0);
+  MatmulShape shape(a, b, c.value);
+  if (shape.n == 1 && shape.m > 1 && !fused.bias.present()) shape.transpose(), std::swap(a, b);
+  return std::make_unique<FloatMatmul<T>>(context, std::move(shape), a, b, c, request.input_of(b),
+                                          std::move(fused));
+}
+
 KernelPtr make_product(const Context& context, const Request& request, Fused fused) {
-  const frl::Operand a = request.operand(0), b = request.operand(1), c = request.result(0);
-  const uint32_t type = c.value.type, b_input = request.input_of(b);
-  if (type == FRL_F32)
-    return std::make_unique<FloatMatmul<float>>(context, a, b, c, b_input, std::move(fused));
-  if (type == FRL_F64)
-    return std::make_unique<FloatMatmul<double>>(context, a, b, c, b_input, std::move(fused));
+  const uint32_t type = request.result(0).value.type;
+  if (type == FRL_F32) return make_float_matmul<float>(context, request, std::move(fused));
+  if (type == FRL_F64) return make_float_matmul<double>(context, request, std::move(fused));
   return with_type(type, [&]<class T>(T) -> KernelPtr {
     if constexpr (std::is_integral_v<T>)
-      return make_integer_matmul<T>(a, b, c);
+      return make_integer_matmul<T>(request.operand(0), request.operand(1), request.result(0));
     else
       throw frl::Failure(FRL_NO_TYPE, "matmul: want a number");
   });

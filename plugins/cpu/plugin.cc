@@ -3,6 +3,7 @@
 
 #include "plugins/cpu/claims.h"
 #include "plugins/cpu/kernels.h"
+#include "plugins/cpu/openblas.h"
 
 namespace cpu {
 namespace {
@@ -21,6 +22,8 @@ class Device final : public frl::InlineDevice {
     const std::string gemm = frl::setting(host, "gemm", "own");
     if (gemm != "own" && gemm != "openblas")
       throw frl::Failure(FRL_INVALID, "gemm: want own or openblas, got " + gemm);
+    if (gemm == "openblas" && !has_openblas())
+      throw frl::Failure(FRL_INVALID, "gemm: want own, since this build has no OpenBLAS");
     context_.openblas = gemm == "openblas";
   }
 

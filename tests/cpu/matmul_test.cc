@@ -143,6 +143,18 @@ TEST(Matmul, transposed_operands_are_taken_as_they_lie) {
   }
 }
 
+TEST(Matmul, openblas_gives_the_same_products) {
+  Plugin p(FRL_BUILD_DIR "/plugins/cpu.so", {{"gemm", "openblas"}});
+  if (p.why.find("no OpenBLAS") != std::string::npos) GTEST_SKIP() << p.why;
+  ASSERT_EQ(p.why, "");
+  for (int type : {FRL_F32, FRL_F64})
+    for (const Case& c : kCases) {
+      const Tensor a = random(type, c.a, 1), b = random(type, c.b, 2);
+      const Result r = run_op(p, FRL_OP_matmul, {}, {a, b}, {Tensor(type, c.c)}, {1});
+      EXPECT_TRUE(is_product(r, a, b, nullptr, nullptr));
+    }
+}
+
 TEST(Matmul, nan_and_infinity_reach_their_row_only) {
   Tensor a = random(FRL_F32, {20, 30}, 1);
   const Tensor b = random(FRL_F32, {30, 40}, 2, 0.5, 1);

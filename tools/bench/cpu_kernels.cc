@@ -110,6 +110,21 @@ void gemm(Plugin& p, int64_t m, int64_t n, int64_t k, bool weight) {
               flops / other * 1e-9, other / own);
 }
 
+void conv(Plugin& p, const char* name, int64_t c, int64_t m, int64_t size, int64_t kernel, int64_t stride, int64_t groups) {
+  const int64_t pad = kernel / 2, out = (size + 2 * pad - kernel) / stride + 1;
+  const Shape xs{1, c, size, size}, ws{m, c / groups, kernel, kernel}, ys{1, m, out, out};
+  Tensor x = random(FRL_F32, xs, 1), w = random(FRL_F32, ws, 2), bias = random(FRL_F32, {m}, 3), y(FRL_F32, ys);
+  Block k;
+  const Attributes a{Attribute(Shape{stride, stride}), Attribute(Shape{1, 1}), Attribute(Shape{pad, pad, pad, pad}), Attribute(groups), Attribute(FRL_OP_relu)};
+  const uint32_t vx = k.value(FRL_F32, xs), vw = k.value(FRL_F32, ws, FRL_VALUE_PARAMETER), vb = k.value(FRL_F32, {m});
+  const uint32_t vy = k.node1(FRL_OP_conv_bias_act, {vx, vw, vb}, FRL_F32, ys, a);
+  Bench bench(p, k.finish(FRL_OP_conv_bias_act, {vx, vw, vb}, {vy}, a), {x.bytes.data(), w.bytes.data(), bias.bytes.data(), y.bytes.data()});
+  if (!bench) return;
+  const double own = best_of([&] { bench.run(); }, {}).first;
+  const double flops = 2.0 * double(y.n()) * double(ws[1] * kernel * kernel);
+  std::printf("  conv %-22s %9.1f us  %7.1f GFLOP/s\n", name, own * 1e6, flops / own * 1e-9);
+}
+
 void row_op(Plugin& p, const char* name, uint32_t op, const Attributes& attributes,
             const Shape& shape, int n_inputs) {
   Tensor x = random(FRL_F32, shape, 1), y(FRL_F32, shape), w = random(FRL_F32, {shape.back()}, 2);
@@ -186,6 +201,18 @@ int main(int argc, char** argv) {
                                  {1, 768, 768},      {8, 768, 768}};
     for (const auto& s : shapes)
       for (bool weight : {true, false}) gemm(p, s[0], s[1], s[2], weight);
+  }
+  if (wants("conv")) {
+    conv(p, "3x3 64->64 56", 64, 64, 56, 3, 1, 1);
+    conv(p, "1x1 256->64 56", 256, 64, 56, 1, 1, 1);
+    conv(p, "1x1 64->256 56", 64, 256, 56, 1, 1, 1);
+    conv(p, "3x3 128->128 28", 128, 128, 28, 3, 1, 1);
+    conv(p, "3x3 512->512 7", 512, 512, 7, 3, 1, 1);
+    conv(p, "7x7 s2 3->64 224", 3, 64, 224, 7, 2, 1);
+    conv(p, "depthwise 3x3 144 56", 144, 144, 56, 3, 1, 144);
+    conv(p, "depthwise 3x3 s2 144 56", 144, 144, 56, 3, 2, 144);
+    conv(p, "depthwise 3x3 576 14", 576, 576, 14, 3, 1, 576);
+    conv(p, "1x1 24->144 56", 24, 144, 56, 1, 1, 1);
   }
   if (wants("rows")) {
     for (const Shape& s : {Shape{128, 768}, Shape{4096, 768}}) {

@@ -40,6 +40,7 @@ void tile(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate)
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) sum[r][v] = Vector<T>{};
   constexpr int kWidth = V * kLanes<T>;
+  for (int r = 0; r < R; ++r) __builtin_prefetch(c + r * ldc, 1);
 #pragma GCC unroll 4
   for (int64_t i = 0; i < k; ++i) {
     Vector<T> row[V];
@@ -168,6 +169,30 @@ void add_rows(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t r
   }
 }
 
+// Four rows of four neighbours become four columns.
+typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t FourInts __attribute__((vector_size(16)));
+FRL_INLINE void transpose_four(float* to, int64_t width, const float* x, int64_t column) {
+  const Four a = *reinterpret_cast<const Four*>(x), b = *reinterpret_cast<const Four*>(x + column);
+  const Four c = *reinterpret_cast<const Four*>(x + 2 * column);
+  const Four d = *reinterpret_cast<const Four*>(x + 3 * column);
+  const Four ab_low = __builtin_shuffle(a, b, FourInts{0, 4, 1, 5});
+  const Four ab_high = __builtin_shuffle(a, b, FourInts{2, 6, 3, 7});
+  const Four cd_low = __builtin_shuffle(c, d, FourInts{0, 4, 1, 5});
+  const Four cd_high = __builtin_shuffle(c, d, FourInts{2, 6, 3, 7});
+  *reinterpret_cast<Four*>(to) = __builtin_shuffle(ab_low, cd_low, FourInts{0, 1, 4, 5});
+  *reinterpret_cast<Four*>(to + width) = __builtin_shuffle(ab_low, cd_low, FourInts{2, 3, 6, 7});
+  *reinterpret_cast<Four*>(to + 2 * width) = __builtin_shuffle(ab_high, cd_high, FourInts{0, 1, 4, 5});
+  *reinterpret_cast<Four*>(to + 3 * width) = __builtin_shuffle(ab_high, cd_high, FourInts{2, 3, 6, 7});
+}
+// What of a panel goes in squares of four: the rest is left to the caller.
+FRL_INLINE void pack_fours(float* panel, const float* x, int64_t column, int64_t k, int64_t n,
+                           int64_t width) {
+  for (int64_t i = 0; i + 4 <= k; i += 4)
+    for (int64_t c = 0; c + 4 <= n; c += 4)
+      transpose_four(panel + i * width + c, width, x + i + c * column, column);
+}
+
 // Panels of `width` columns: panel[i * width + c] = x[i * row + c * column], zeros behind `n`.
 template <class T>
 void pack(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t n, int64_t width) {
@@ -182,11 +207,17 @@ void pack(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t 
     }
     return;
   }
+  int64_t done_k = 0, done_n = 0;
+  if constexpr (sizeof(T) == 4)
+    if (row == 1) {
+      pack_fours(panel, x, column, k, n, width);
+      done_k = k / 4 * 4, done_n = n / 4 * 4;
+    }
   // Columns lie apart: read along them, in blocks whose targets stay in cache.
   constexpr int64_t kBlock = 64;
   for (int64_t first = 0; first < k; first += kBlock) {
     const int64_t end = first + kBlock < k ? first + kBlock : k;
-    for (int64_t c = 0; c < n; ++c) {
+    for (int64_t c = first < done_k && end <= done_k ? done_n : 0; c < n; ++c) {
       const T* from = x + c * column;
       for (int64_t i = first; i < end; ++i) panel[i * width + c] = from[i * row];
     }
