@@ -55,6 +55,9 @@ Val topk_places(Val x, int64_t axis, int64_t k);
 // 0, 1, .. n - 1 as a literal or a parameter.
 Val iota(Block& block, Type type, int64_t n);
 
+// 16-bit floats are computed with in f32, as the kinds do.
+inline Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
+
 // axis + rank if it is negative; out of range stays out of range.
 inline int64_t from_start(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
 inline int64_t from_end(int64_t axis, int64_t rank) { return axis < 0 ? axis : axis - rank; }

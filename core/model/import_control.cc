@@ -8,25 +8,8 @@
 namespace ferrule {
 namespace {
 
-// An attempt that failed leaves no trace in the blocks around it.
-void forget(ModelNode& n) {
-  for (Block* block = &n.block(); block; block = block->outer()) block->clear();
-}
-
-bool wants_values(ModelNode& n) { return !n.block().state().wanted.empty(); }
-
 void give(ModelNode& n, const std::vector<Entry>& entries, size_t first = 0) {
   for (size_t i = 0; i < entries.size(); ++i) n.out(first + i, entries[i]);
-}
-
-// The elements of an input if they can be known at all; inputs of the model that they need are
-// asked for, and the node then fails. False if they depend on data.
-bool knowable(ModelNode& n, Val value, Tensor* out) {
-  if (n.failed()) return false;
-  auto tensor = n.block().value(value, true);
-  if (tensor.ok()) return *out = *tensor, true;
-  if (wants_values(n)) n.fail(std::move(tensor).status());
-  return false;
 }
 
 void inline_branch(ModelNode& n, bool condition) {
@@ -71,9 +54,9 @@ void if_else(ModelNode& n) {
   if (n.try_known(condition, &known)) return inline_branch(n, known.at_i64(0) != 0);
   Status status = branch_on_device(n, condition);
   if (status.ok()) return;
-  forget(n);
+  n.forget();
   // What one branch alone cannot do may never be asked of it: the condition decides at import.
-  if (wants_values(n) || !knowable(n, condition, &known)) return n.fail(std::move(status));
+  if (n.asks() || !n.knowable(condition, &known)) return n.fail(std::move(status));
   inline_branch(n, known.at_i64(0) != 0);
 }
 

@@ -17,20 +17,6 @@ struct Loop {
   size_t n_results() const { return body->outputs.size() - 1 - carried.size(); }  // stacked ones
 };
 
-bool wants_values(ModelNode& n) { return !n.block().state().wanted.empty(); }
-
-void forget(ModelNode& n) {
-  for (Block* block = &n.block(); block; block = block->outer()) block->clear();
-}
-
-// False, and nothing fails, if the value depends on data.
-bool knowable(ModelNode& n, Val value, Tensor* out) {
-  auto tensor = n.block().value(value, true);
-  if (tensor.ok()) return *out = *tensor, true;
-  if (wants_values(n)) n.fail(std::move(tensor).status());
-  return false;
-}
-
 // The number of trips as far as it is known before the first one.
 bool read_loop(ModelNode& n, Loop* loop) {
   loop->body = n.graph("body");
@@ -44,10 +30,10 @@ bool read_loop(ModelNode& n, Loop* loop) {
     if (each.ok() && !n.want(each.n_elements() == 1, "a trip count and a condition of one element"))
       return false;
   Tensor tensor;
-  if (loop->limit.ok() && knowable(n, loop->limit, &tensor))
+  if (loop->limit.ok() && n.knowable(loop->limit, &tensor))
     loop->trips = std::max<int64_t>(tensor.at_i64(0), 0);
   if (loop->condition.ok() && !n.failed()) {
-    if (!knowable(n, loop->condition, &tensor))
+    if (!n.knowable(loop->condition, &tensor))
       loop->trips = -1;
     else if (tensor.at_i64(0) == 0)
       loop->trips = 0;
@@ -153,7 +139,7 @@ bool unrolled(ModelNode& n, const Loop& loop, bool want, Status* why) {
     Tensor go_on;
     const Val next = outputs->front().value;
     if (outputs->front().kind != Entry::Kind::tensor ||
-        !(want ? knowable(n, next, &go_on) : n.try_known(next, &go_on)))
+        !(want ? n.knowable(next, &go_on) : n.try_known(next, &go_on)))
       return stop(Status(Code::unsupported, "its condition depends on data"));
     if (go_on.n_elements() != 1 || go_on.at_i64(0) == 0) break;
   }
@@ -213,23 +199,23 @@ void loop(ModelNode& n) {
   if (tensors) {
     Step step(n, loop, true);
     why = step.status;
-    if (wants_values(n)) return n.fail(std::move(why));
+    if (n.asks()) return n.fail(std::move(why));
     if (why.ok() && loop.trips >= 0 && step.is_counted())
       why = as_scan(n, loop, step);
     else if (why.ok())
       why = Status(Code::unsupported, "its condition depends on data");
     if (!n.failed() && why.ok()) return;
-    forget(n);
+    n.forget();
   }
   const bool may_unroll = !loop.condition.ok() || loop.trips == 0;
   if (may_unroll && unrolled(n, loop, false, &why_not_unrolled)) return;
-  if (wants_values(n)) return;
-  forget(n);
+  if (n.asks()) return;
+  n.forget();
   if (tensors) {
     Step step(n, loop, false);
     if (step.status.ok()) why = as_while(n, loop, step);
     if (why.ok()) return;
-    forget(n);
+    n.forget();
   } else {
     why = may_unroll
               ? why_not_unrolled

@@ -5,8 +5,6 @@
 namespace ferrule {
 namespace {
 
-Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
-
 Val rsqrt(Val x) { return apply(FRL_OP_rsqrt, x); }
 
 // The mean, and the mean of squared distances from it.

@@ -5,8 +5,6 @@
 namespace ferrule {
 namespace {
 
-Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
-
 // A scale or zero point placed so that it broadcasts over x: one number, one for each place of
 // `axis`, or one for each block of `block` places along it.
 Val placed(ModelNode& n, Val x, Val p, int64_t axis, int64_t block) {

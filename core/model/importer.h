@@ -175,8 +175,13 @@ class ModelNode {
   Ints known_ints(size_t i);
   double known_number(size_t i, double fallback);
   int64_t known_integer(size_t i, int64_t fallback);
-  // The same if they are known already, without asking for inputs.
+  // The elements of a value if they are known already; nothing fails and nothing is asked for.
   bool try_known(Val value, Tensor* out);
+  // The same, but inputs of the model are asked for, and then the node fails.
+  bool knowable(Val value, Tensor* out);
+  bool asks() { return !block().state().wanted.empty(); }
+  // An attempt that failed leaves no error in the blocks around it.
+  void forget();
 
   size_t n_out() const { return proto_.outputs.size(); }
   bool wants(size_t i) const { return i < proto_.outputs.size() && !proto_.outputs[i].empty(); }

@@ -153,15 +153,15 @@ Result<Tensor> load_tensor(const std::string& path) {
 
 Result<Tensor> parse_tensor(Bytes bytes, std::shared_ptr<const void> owner) {
   FRL_LET(const onnx::TensorProto proto, onnx::decode_tensor(bytes));
-  const bool no_elements = !proto.has_raw && proto.floats.empty() && proto.int32s.empty() &&
+  const bool no_elements = !proto.has_raw() && proto.floats.empty() && proto.int32s.empty() &&
                            proto.int64s.empty() && proto.doubles.empty() && proto.uint64s.empty() &&
-                           proto.n_strings == 0 && proto.external.empty();
+                           proto.external.empty();
   // In a sequence or an optional the elements are messages in the field that is a tensor's segment.
-  if (proto.has_segment && no_elements)
+  if (proto.has_segment() && no_elements)
     return Status(Code::unsupported, "want a tensor, got a sequence or an optional");
   auto tensor = onnx::read_tensor(proto, std::move(owner), nullptr);
   // Other messages have other meanings for the same fields, and then little fits.
-  if (!tensor.ok() && proto.name.empty() && !proto.has_raw)
+  if (!tensor.ok() && proto.name.empty() && !proto.has_raw())
     return Status(tensor.status().code(),
                   cat(tensor.status().message(), " (a sequence or an optional is not read)"));
   return tensor;

@@ -100,6 +100,18 @@ bool ModelNode::try_known(Val value, Tensor* out) {
   return tensor.ok();
 }
 
+bool ModelNode::knowable(Val value, Tensor* out) {
+  if (failed()) return false;
+  auto tensor = block().value(value, true);
+  if (tensor.ok()) return *out = *tensor, true;
+  if (asks()) fail(std::move(tensor).status());
+  return false;
+}
+
+void ModelNode::forget() {
+  for (Block* each = &block(); each; each = each->outer()) each->clear();
+}
+
 void ModelNode::out(size_t i, Val value) {
   if (failed() || !wants(i)) return;
   if (!value.ok()) return fail("this form is not handled", Code::unsupported);

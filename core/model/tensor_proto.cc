@@ -207,13 +207,13 @@ Result<Tensor> read_tensor(const TensorProto& proto, std::shared_ptr<const void>
   if (!row || row->type == Type::none)
     return Status(Code::unsupported, cat("tensor '", proto.name, "': element type ",
                                          data_type_name(proto.data_type), " is not supported"));
-  if (proto.has_segment) return wrong(proto, "want it in one piece, got a segment");
+  if (proto.has_segment()) return wrong(proto, "want it in one piece, got a segment");
   FRL_LET(const Shape shape, Shape::checked(proto.dims).within(cat("tensor '", proto.name, "'")));
   const TensorType type{row->type, shape};
   // 2^62 elements of eight bytes do not count in 64 bits.
   if (shape.n_elements() > int64_t(1) << 56) return wrong(proto, "want fewer than 2^56 elements");
   if (proto.location == 1) return from_external(proto, type, files);
-  if (!proto.has_raw) return from_numbers(proto, type, *row);
+  if (!proto.has_raw()) return from_numbers(proto, type, *row);
   if (int64_t(proto.raw.size()) != type.size_bytes())
     return wrong(proto, cat("want ", type.size_bytes(), " bytes for ", to_string(type), ", got ",
                             proto.raw.size()));

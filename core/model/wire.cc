@@ -1,11 +1,24 @@
 // Each message's fields by number, as onnx.proto has them.
 #include "core/model/wire.h"
 
+#include <type_traits>
+
 #include "core/base/text.h"
 #include "core/model/wire_reader.h"
 
 namespace ferrule::onnx {
 namespace {
+
+// "Field `number` goes to `place`": a member, or a function from the field to a Status.
+template <class T>
+struct On {
+  uint32_t number;
+  T place;
+};
+template <class T>
+On(uint32_t, T&) -> On<T&>;
+template <class T>
+On(uint32_t, T&&) -> On<T>;
 
 class Decoder : private FieldReader {
  public:
@@ -16,6 +29,38 @@ class Decoder : private FieldReader {
   Status read(Bytes bytes, TensorProto& out);
 
  private:
+  // A message: its fields go where the rows say, all others are skipped.
+  template <class... Rows>
+  Status fields(Bytes message, const Rows&... rows) {
+    return each(message, [&](const Field& field) {
+      Status status;
+      ((field.number == rows.number && (status = take(field, rows.place), true)) || ...);
+      return status;
+    });
+  }
+
+  template <class T>
+  Status take(const Field& field, T& out) {
+    if constexpr (std::is_invocable_v<T, const Field&>) {
+      return out(field);
+    } else if constexpr (std::is_same_v<T, std::string_view> ||
+                         std::is_same_v<T, std::vector<std::string_view>>) {
+      return text(field, out);
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      return integer(field, out);
+    } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+      return integers(field, out);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return real(field, out);
+    } else if constexpr (std::is_same_v<T, std::vector<float>>) {
+      return reals(field, out);
+    } else if constexpr (std::is_same_v<T, Bytes>) {
+      return out = field.bytes, want(field, kBytes);
+    } else {
+      return message(field, out);
+    }
+  }
+
   template <class T>
   Status message(const Field& field, T& out) {
     FRL_TRY(want(field, kBytes));
@@ -38,216 +83,94 @@ class Decoder : private FieldReader {
     return message(field, *out);
   }
 
-  Status read(Bytes bytes, EntryProto& out);
-  Status read(Bytes bytes, SparseProto& out);
-  Status read(Bytes bytes, DimProto& out);
   Status read(Bytes bytes, TypeProto& out);
-  Status read(Bytes bytes, ValueProto& out);
   Status read(Bytes bytes, AttributeProto& out);
-  Status read(Bytes bytes, NodeProto& out);
-  Status read(Bytes bytes, GraphProto& out);
-  Status read(Bytes bytes, OpsetProto& out);
-  Status read(Bytes bytes, FunctionProto& out);
-  Status read_tensor_type(Bytes bytes, TypeProto& out);
-  Status read_shape(Bytes bytes, TypeProto& out);
+  Status read(Bytes b, EntryProto& o) { return fields(b, On{1, o.key}, On{2, o.value}); }
+  Status read(Bytes b, DimProto& o) {
+    const auto value = [&](const Field& f) { return o.has_value = true, integer(f, o.value); };
+    return fields(b, On{1, value}, On{2, o.symbol});
+  }
+  Status read(Bytes b, SparseProto& o) {
+    return fields(b, On{1, o.values}, On{2, o.indices}, On{3, o.dims});
+  }
+  Status read(Bytes b, ValueProto& o) { return fields(b, On{1, o.name}, On{2, o.type}); }
+  Status read(Bytes b, OpsetProto& o) { return fields(b, On{1, o.domain}, On{2, o.version}); }
+  Status read(Bytes b, NodeProto& o) {
+    return fields(b, On{1, o.inputs}, On{2, o.outputs}, On{3, o.name}, On{4, o.op},
+                  On{5, o.attributes}, On{7, o.domain}, On{8, o.overload});
+  }
+  Status read(Bytes b, GraphProto& o) {
+    return fields(b, On{1, o.nodes}, On{2, o.name}, On{5, o.initializers}, On{11, o.inputs},
+                  On{12, o.outputs}, On{15, o.sparse_initializers});
+  }
+  Status read(Bytes b, FunctionProto& o) {
+    return fields(b, On{1, o.name}, On{4, o.inputs}, On{5, o.outputs}, On{6, o.attributes},
+                  On{7, o.nodes}, On{9, o.opsets}, On{10, o.domain}, On{11, o.defaults},
+                  On{13, o.overload});
+  }
 
   int depth_left_;
   uint64_t messages_left_;
 };
 
-Status Decoder::read(Bytes bytes, EntryProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return text(f, out.key);
-      case 2:
-        return text(f, out.value);
-      default:
-        return {};
-    }
-  });
-}
-
 Status Decoder::read(Bytes bytes, TensorProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return integers(f, out.dims);
-      case 2:
-        return integer(f, out.data_type);
-      case 3:
-        return out.has_segment = true, want(f, kBytes);
-      case 4:
-        return numbers(f, kFixed32, out.floats);
-      case 5:
-        return numbers(f, kVarint, out.int32s);
-      case 6:
-        return ++out.n_strings, want(f, kBytes);
-      case 7:
-        return numbers(f, kVarint, out.int64s);
-      case 8:
-        return text(f, out.name);
-      case 9:
-        return out.raw = f.bytes, out.has_raw = true, want(f, kBytes);
-      case 10:
-        return numbers(f, kFixed64, out.doubles);
-      case 11:
-        return numbers(f, kVarint, out.uint64s);
-      case 13:
-        return message(f, out.external);
-      case 14:
-        return integer(f, out.location);
-      default:
-        return {};
-    }
-  });
-}
-
-Status Decoder::read(Bytes bytes, SparseProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return message(f, out.values);
-      case 2:
-        return message(f, out.indices);
-      case 3:
-        return integers(f, out.dims);
-      default:
-        return {};
-    }
-  });
-}
-
-Status Decoder::read(Bytes bytes, DimProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return out.has_value = true, integer(f, out.value);
-      case 2:
-        return text(f, out.symbol);
-      default:
-        return {};
-    }
-  });
-}
-
-Status Decoder::read_shape(Bytes bytes, TypeProto& out) {
-  return each(bytes,
-              [&](const Field& f) { return f.number == 1 ? message(f, out.dims) : Status(); });
-}
-
-Status Decoder::read_tensor_type(Bytes bytes, TypeProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return integer(f, out.element);
-      case 2:
-        out.has_shape = true;
-        FRL_TRY(want(f, kBytes));
-        return read_shape(f.bytes, out);
-      default:
-        return {};
-    }
-  });
+  const auto encoded = [&](uint8_t wire, Numbers& to) {
+    return [this, wire, to = &to](const Field& field) { return numbers(field, wire, *to); };
+  };
+  return fields(bytes, On{1, out.dims}, On{2, out.data_type}, On{3, out.segment},
+                On{4, encoded(kFixed32, out.floats)}, On{5, encoded(kVarint, out.int32s)},
+                On{7, encoded(kVarint, out.int64s)}, On{8, out.name}, On{9, out.raw},
+                On{10, encoded(kFixed64, out.doubles)}, On{11, encoded(kVarint, out.uint64s)},
+                On{13, out.external}, On{14, out.location});
 }
 
 Status Decoder::read(Bytes bytes, TypeProto& out) {
-  const auto wrapped = [&](const Field& f, TypeKind kind) {
-    out.kind = kind;
-    return each(f.bytes,
-                [&](const Field& g) { return g.number == 1 ? message(g, out.inner) : Status(); });
+  const auto shape = [&](const Field& field) {
+    out.has_shape = true;
+    FRL_TRY(want(field, kBytes));
+    return fields(field.bytes, On{1, out.dims});
   };
-  return each(bytes, [&](const Field& f) -> Status {
-    if (f.number == 6 || f.number > 9 || f.number == 7) return {};
-    FRL_TRY(want(f, kBytes));
-    switch (f.number) {
-      case 1:
-        return out.kind = TypeKind::tensor, read_tensor_type(f.bytes, out);
-      case 4:
-        return wrapped(f, TypeKind::sequence);
-      case 5:
-        return out.kind = TypeKind::map, Status();
-      case 8:
-        return out.kind = TypeKind::sparse, read_tensor_type(f.bytes, out);
-      case 9:
-        return wrapped(f, TypeKind::optional);
-      default:
-        return {};
-    }
-  });
+  const auto tensor = [&](TypeKind kind) {
+    return [&, kind](const Field& field) {
+      out.kind = kind;
+      FRL_TRY(want(field, kBytes));
+      return fields(field.bytes, On{1, out.element}, On{2, shape});
+    };
+  };
+  const auto wrapped = [&](TypeKind kind) {
+    return [&, kind](const Field& field) {
+      out.kind = kind;
+      FRL_TRY(want(field, kBytes));
+      return fields(field.bytes, On{1, out.inner});
+    };
+  };
+  const auto map = [&](const Field& field) {
+    return out.kind = TypeKind::map, want(field, kBytes);
+  };
+  return fields(bytes, On{1, tensor(TypeKind::tensor)}, On{4, wrapped(TypeKind::sequence)},
+                On{5, map}, On{8, tensor(TypeKind::sparse)}, On{9, wrapped(TypeKind::optional)});
 }
 
-Status Decoder::read(Bytes bytes, ValueProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return text(f, out.name);
-      case 2:
-        return message(f, out.type);
-      default:
-        return {};
-    }
-  });
-}
-
-// The kind of an attribute whose file does not say it (ir version 1), from the field that is there.
-AttributeType type_of_field(uint32_t number) {
-  switch (number) {
-    case 2:
-      return AttributeType::real;
-    case 3:
-      return AttributeType::integer;
-    case 4:
-      return AttributeType::text;
-    case 5:
-      return AttributeType::tensor;
-    case 6:
-      return AttributeType::graph;
-    case 7:
-      return AttributeType::reals;
-    case 8:
-      return AttributeType::integers;
-    case 9:
-      return AttributeType::texts;
-    default:
-      return AttributeType::undefined;
-  }
-}
+// The kind of an attribute whose file does not say it (ir version 1): fields 2 to 9 in order.
+constexpr AttributeType kTypeOfField[] = {AttributeType::undefined, AttributeType::undefined,
+                                          AttributeType::real,      AttributeType::integer,
+                                          AttributeType::text,      AttributeType::tensor,
+                                          AttributeType::graph,     AttributeType::reals,
+                                          AttributeType::integers,  AttributeType::texts};
 
 Status Decoder::read(Bytes bytes, AttributeProto& out) {
   int64_t type = 0;
   AttributeType seen = AttributeType::undefined;
-  FRL_TRY(each(bytes, [&](const Field& f) -> Status {
-    if (const AttributeType of = type_of_field(f.number); of != AttributeType::undefined) seen = of;
-    switch (f.number) {
-      case 1:
-        return text(f, out.name);
-      case 2:
-        return real(f, out.f);
-      case 3:
-        return integer(f, out.i);
-      case 4:
-        return text(f, out.s);
-      case 5:
-        return message(f, out.tensor);
-      case 6:
-        return message(f, out.graph);
-      case 7:
-        return reals(f, out.floats);
-      case 8:
-        return integers(f, out.ints);
-      case 9:
-        return text(f, out.strings);
-      case 20:
-        return integer(f, type);
-      case 21:
-        return text(f, out.reference);
-      case 22:
-        return message(f, out.sparse);
-      default:
-        return {};
-    }
-  }));
+  const auto noted = [&](auto& place) {
+    return [this, &seen, to = &place](const Field& field) {
+      seen = kTypeOfField[field.number];
+      return take(field, *to);
+    };
+  };
+  FRL_TRY(fields(bytes, On{1, out.name}, On{2, noted(out.f)}, On{3, noted(out.i)},
+                 On{4, noted(out.s)}, On{5, noted(out.tensor)}, On{6, noted(out.graph)},
+                 On{7, noted(out.floats)}, On{8, noted(out.ints)}, On{9, noted(out.strings)},
+                 On{20, type}, On{21, out.reference}, On{22, out.sparse}));
   if (type < 0 || type > int64_t(AttributeType::types))
     return fail(bytes.data(),
                 cat("attribute '", out.name, "': want a type from 0 to 14, got ", type));
@@ -260,113 +183,11 @@ Status Decoder::read(Bytes bytes, AttributeProto& out) {
   return {};
 }
 
-Status Decoder::read(Bytes bytes, NodeProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return text(f, out.inputs);
-      case 2:
-        return text(f, out.outputs);
-      case 3:
-        return text(f, out.name);
-      case 4:
-        return text(f, out.op);
-      case 5:
-        return message(f, out.attributes);
-      case 7:
-        return text(f, out.domain);
-      case 8:
-        return text(f, out.overload);
-      default:
-        return {};
-    }
-  });
-}
-
-Status Decoder::read(Bytes bytes, GraphProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return message(f, out.nodes);
-      case 2:
-        return text(f, out.name);
-      case 5:
-        return message(f, out.initializers);
-      case 11:
-        return message(f, out.inputs);
-      case 12:
-        return message(f, out.outputs);
-      case 15:
-        return message(f, out.sparse_initializers);
-      default:
-        return {};
-    }
-  });
-}
-
-Status Decoder::read(Bytes bytes, OpsetProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return text(f, out.domain);
-      case 2:
-        return integer(f, out.version);
-      default:
-        return {};
-    }
-  });
-}
-
-Status Decoder::read(Bytes bytes, FunctionProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return text(f, out.name);
-      case 4:
-        return text(f, out.inputs);
-      case 5:
-        return text(f, out.outputs);
-      case 6:
-        return text(f, out.attributes);
-      case 7:
-        return message(f, out.nodes);
-      case 9:
-        return message(f, out.opsets);
-      case 10:
-        return text(f, out.domain);
-      case 11:
-        return message(f, out.defaults);
-      case 13:
-        return text(f, out.overload);
-      default:
-        return {};
-    }
-  });
-}
-
 Status Decoder::read(Bytes bytes, ModelProto& out) {
-  return each(bytes, [&](const Field& f) -> Status {
-    switch (f.number) {
-      case 1:
-        return integer(f, out.ir_version);
-      case 2:
-        return text(f, out.producer);
-      case 3:
-        return text(f, out.producer_version);
-      case 4:
-        return text(f, out.domain);
-      case 7:
-        return out.has_graph = true, message(f, out.graph);
-      case 8:
-        return message(f, out.opsets);
-      case 14:
-        return message(f, out.metadata);
-      case 25:
-        return message(f, out.functions);
-      default:
-        return {};
-    }
-  });
+  const auto graph = [&](const Field& f) { return out.has_graph = true, message(f, out.graph); };
+  return fields(bytes, On{1, out.ir_version}, On{2, out.producer}, On{3, out.producer_version},
+                On{4, out.domain}, On{7, graph}, On{8, out.opsets}, On{14, out.metadata},
+                On{25, out.functions});
 }
 
 }  // namespace

@@ -28,11 +28,11 @@ struct TensorProto {
   std::vector<int64_t> dims;
   int64_t data_type = 0;
   std::string_view name;
-  Bytes raw;
-  bool has_raw = false;
-  bool has_segment = false;  // also where a sequence or an optional has its elements
+  Bytes raw;      // no pointer: not there
+  Bytes segment;  // likewise; a sequence or an optional has its elements in this field
   Numbers floats, int32s, int64s, doubles, uint64s;
-  size_t n_strings = 0;
+  bool has_raw() const { return raw.data() != nullptr; }
+  bool has_segment() const { return segment.data() != nullptr; }
   std::vector<EntryProto> external;
   int64_t location = 0;  // 1: external
 };

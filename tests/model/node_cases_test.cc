@@ -42,7 +42,7 @@ Status run_case(const fs::path& folder) {
 
 std::map<std::string, std::string> listed_cases() {
   std::map<std::string, std::string> out;
-  std::ifstream file(std::string(FRL_TEST_DATA) + "/model/node_cases.txt");
+  std::ifstream file(cat(FRL_TEST_DATA, "/model/node_cases.txt"));
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     const size_t space = line.find(' ');
