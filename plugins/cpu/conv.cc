@@ -67,10 +67,12 @@ struct WindowSide {
       std::fill(to + right, to + n, T{0});
       return;
     }
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = first + i * W.stride;
-      to[i] = at >= 0 && at < W.in ? line[at] : T{0};
-    }
+    // Elements [left, right) lie on the row.
+    const int64_t left = std::clamp<int64_t>((-first + W.stride - 1) / W.stride, 0, n);
+    const int64_t right = std::clamp<int64_t>((W.in - first + W.stride - 1) / W.stride, left, n);
+    std::fill_n(to, left, T{0});
+    for (int64_t i = left; i < right; ++i) to[i] = line[first + i * W.stride];
+    std::fill(to + right, to + n, T{0});
   }
 };
 
@@ -201,6 +203,7 @@ KernelPtr make_conv_of(const Context& context, const Request& request, ConvParts
   if (type == FRL_F32 && s.group_channels() == 1 && s.groups > 1 && s.window.axis[0].kernel == 1 &&
       s.window.axis[0].in == 1)
     return make_depthwise(context, std::move(p));
+  if (type == FRL_F32 && fits_direct(s)) return make_direct_conv(context, std::move(p));
   return with_type(type, [&]<class T>(T) -> KernelPtr {
     if constexpr (std::is_integral_v<T>)
       return make_integer_conv<T>(std::move(p));

@@ -40,4 +40,8 @@ Epilogue<T> epilogue_of(const ConvParts& p, const frl::Call& call) {
 // One channel in, one out, f32, up to two spatial axes: rows of taps.
 KernelPtr make_depthwise(const Context& context, ConvParts parts);
 
+// Stride 1, more than one tap, f32, up to two spatial axes: windows are read where they lie.
+bool fits_direct(const ConvShape& shape);
+KernelPtr make_direct_conv(const Context& context, ConvParts parts);
+
 }  // namespace cpu

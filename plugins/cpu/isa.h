@@ -31,12 +31,18 @@ enum Work : uint8_t {
 template <class T>
 using GemmTile = void (*)(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate);
 
+// The same with two vectors of B where they lie: row i starts at b + offsets[i].
+template <class T>
+using RowsTile = void (*)(const T* a, const T* b, const int64_t* offsets, T* c, int64_t ldc,
+                          int64_t k, bool accumulate);
+
 template <class T>
 struct GemmLoops {
   int64_t rows, lanes;
   // Tiles of 1 .. rows rows; B panels of one or two vectors.
   GemmTile<T> (*narrow)(int64_t rows);
   GemmTile<T> (*wide)(int64_t rows);
+  RowsTile<T> (*offset)(int64_t rows);
   // One row against a wide panel; a is strided.
   void (*row)(const T* a, const T* b, T* c, int64_t k, bool accumulate, int64_t a_step);
   T (*dot)(const T* x, const T* y, int64_t n);
@@ -75,7 +81,8 @@ struct Isa {
                      double epsilon);
   void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
 
-  // y[i] = start + sum over taps of w[t] rows[t][i]; rows have 15 elements of slack behind n.
+  // y[i] = start + sum over taps of w[t] rows[t][i]; rows and y have 15 elements of slack
+  // behind n.
   void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n,
                      float start);
 

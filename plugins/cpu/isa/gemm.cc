@@ -65,40 +65,69 @@ void tile(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate)
     }
 }
 
+// The same with B where it lies: row i of it starts at b + offsets[i].
+template <class T, int R>
+void rows_tile(const T* a, const T* b, const int64_t* offsets, T* c, int64_t ldc, int64_t k,
+               bool accumulate) {
+  Vector<T> sum[R][2];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) sum[r][0] = Vector<T>{}, sum[r][1] = Vector<T>{};
+  for (int r = 0; r < R; ++r) __builtin_prefetch(c + r * ldc, 1);
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < k; ++i) {
+    const T* x = b + offsets[i];
+    const Vector<T> first = load_vector(x), second = load_vector(x + kLanes<T>);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const Vector<T> f = a[r] - Vector<T>{};
+      sum[r][0] += f * first, sum[r][1] += f * second;
+    }
+    a += kRows;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v) {
+      T* at = c + r * ldc + v * kLanes<T>;
+      store_vector(at, accumulate ? load_vector(at) + sum[r][v] : sum[r][v]);
+    }
+}
+
+// kTiles[r]: the tile of r rows.
+template <class Tile>
+struct TilesByRows {
+  Tile of[13];
+};
+#if defined(__AVX512F__)
+#define FRL_ROWS(tile)                                                                          \
+  {                                                                                             \
+    {                                                                                           \
+      nullptr, tile(1), tile(2), tile(3), tile(4), tile(5), tile(6), tile(7), tile(8), tile(9), \
+          tile(10), tile(11), tile(12)                                                          \
+    }                                                                                           \
+  }
+#elif defined(__AVX2__)
+#define FRL_ROWS(tile)                                                \
+  {                                                                   \
+    { nullptr, tile(1), tile(2), tile(3), tile(4), tile(5), tile(6) } \
+  }
+#else
+#define FRL_ROWS(tile)                              \
+  {                                                 \
+    { nullptr, tile(1), tile(2), tile(3), tile(4) } \
+  }
+#endif
+#define FRL_PACKED(rows) tile<T, rows, V>
 template <class T, int V>
 GemmTile<T> tile_of(int64_t rows) {
-  switch (rows) {
-    case 1:
-      return tile<T, 1, V>;
-    case 2:
-      return tile<T, 2, V>;
-    case 3:
-      return tile<T, 3, V>;
-    case 4:
-      return tile<T, 4, V>;
-#if defined(__AVX2__)
-    case 5:
-      return tile<T, 5, V>;
-    case 6:
-      return tile<T, 6, V>;
-#endif
-#if defined(__AVX512F__)
-    case 7:
-      return tile<T, 7, V>;
-    case 8:
-      return tile<T, 8, V>;
-    case 9:
-      return tile<T, 9, V>;
-    case 10:
-      return tile<T, 10, V>;
-    case 11:
-      return tile<T, 11, V>;
-    case 12:
-      return tile<T, 12, V>;
-#endif
-    default:
-      return nullptr;
-  }
+  static constexpr TilesByRows<GemmTile<T>> kTiles = FRL_ROWS(FRL_PACKED);
+  return kTiles.of[rows];
+}
+#define FRL_OFFSETS(rows) rows_tile<T, rows>
+template <class T>
+RowsTile<T> rows_tile_of(int64_t rows) {
+  static constexpr TilesByRows<RowsTile<T>> kTiles = FRL_ROWS(FRL_OFFSETS);
+  return kTiles.of[rows];
 }
 
 // One row of C: k is walked by four sums of its own each, which are added in a fixed order.
@@ -182,8 +211,10 @@ FRL_INLINE void transpose_four(float* to, int64_t width, const float* x, int64_t
   const Four cd_high = __builtin_shuffle(c, d, FourInts{2, 6, 3, 7});
   *reinterpret_cast<Four*>(to) = __builtin_shuffle(ab_low, cd_low, FourInts{0, 1, 4, 5});
   *reinterpret_cast<Four*>(to + width) = __builtin_shuffle(ab_low, cd_low, FourInts{2, 3, 6, 7});
-  *reinterpret_cast<Four*>(to + 2 * width) = __builtin_shuffle(ab_high, cd_high, FourInts{0, 1, 4, 5});
-  *reinterpret_cast<Four*>(to + 3 * width) = __builtin_shuffle(ab_high, cd_high, FourInts{2, 3, 6, 7});
+  *reinterpret_cast<Four*>(to + 2 * width) =
+      __builtin_shuffle(ab_high, cd_high, FourInts{0, 1, 4, 5});
+  *reinterpret_cast<Four*>(to + 3 * width) =
+      __builtin_shuffle(ab_high, cd_high, FourInts{2, 3, 6, 7});
 }
 // What of a panel goes in squares of four: the rest is left to the caller.
 FRL_INLINE void pack_fours(float* panel, const float* x, int64_t column, int64_t k, int64_t n,
@@ -226,7 +257,7 @@ void pack(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t 
 
 template <class T>
 GemmLoops<T> loops() {
-  return {kRows,       kLanes<T>, tile_of<T, 1>, tile_of<T, 2>,
+  return {kRows,       kLanes<T>, tile_of<T, 1>, tile_of<T, 2>, rows_tile_of<T>,
           row_tile<T>, dot<T>,    add_rows<T>,   pack<T>};
 }
 

@@ -1,0 +1,175 @@
+// Convolution with stride 1, f32, without writing out its windows: the images lie padded in
+// scratch, so that every tap of consecutive positions is one run of memory. Positions run over
+// padded rows; the few that are no result are computed and dropped.
+#include <algorithm>
+
+#include "plugins/cpu/conv.h"
+
+namespace cpu {
+namespace {
+
+constexpr int64_t kSlack = 64;                 // tiles read whole vectors past the last position
+constexpr int64_t kProductFloats = 48 * 1024;  // of one task's sums
+
+class DirectConv final : public frl::Kernel {
+ public:
+  DirectConv(const Context& context, ConvParts parts)
+      : isa_(context.isa), loops_(isa_->gemm_f32), p_(std::move(parts)) {
+    const ConvShape& s = p_.shape;
+    const WindowAxis &h = height(), &w = width();
+    line_ = w.out + (w.kernel - 1) * w.dilation;
+    plane_ = (h.out + (h.kernel - 1) * h.dilation) * line_;
+    depth_ = s.group_channels() * s.window.taps();
+    rows_ = s.group_results();
+    for (int64_t k = 0; k < depth_; ++k) {
+      const int64_t tap = k % s.window.taps();
+      offsets_.push_back(k / s.window.taps() * plane_ + tap / w.kernel * h.dilation * line_ +
+                         tap % w.kernel * w.dilation);
+    }
+    packed_ = packed_size(depth_, rows_, loops_.rows);
+    if (p_.w_is_parameter)
+      packs = {{p_.w_input, 0, pack_key("rows", {depth_, rows_, s.groups, loops_.rows, 4}),
+                static_cast<uint64_t>(s.groups * packed_) * sizeof(float)}};
+    // Padded images, then (unless packed already) the weights.
+    padded_ = (s.n * s.c * plane_ + kSlack + 15) / 16 * 16;
+    scratch_bytes =
+        static_cast<uint64_t>(padded_ + (packs.empty() ? s.groups * packed_ : 0)) * sizeof(float);
+    scratch_ = p_.y.argument() + 1;
+  }
+
+  void pack(uint32_t, const std::byte* source, std::byte* target, const frl_host*) const override {
+    pack_weights(reinterpret_cast<const float*>(source), reinterpret_cast<float*>(target));
+  }
+
+  void run(const frl::Call& call) const override {
+    const ConvShape& s = p_.shape;
+    float* padded = call.out<float>(scratch_);
+    if (s.n * s.m * s.window.out() == 0) return;
+    frl::for_slices(call.host, s.n * s.c,
+                    touch_ns(2.0 * static_cast<double>(plane_) * sizeof(float)), 0,
+                    [&](int64_t begin, int64_t end, void*) {
+                      for (int64_t i = begin; i < end; ++i)
+                        pad_plane(padded + i * plane_, p_.x.in<float>(call) + i * s.window.in());
+                    });
+    const float* w = p_.w.in<float>(call);
+    if (packs.empty()) pack_weights(w, padded + padded_), w = padded + padded_;
+    run_bands(call, padded, w);
+  }
+
+ private:
+  const WindowAxis& height() const { return p_.shape.window.axis[1]; }
+  const WindowAxis& width() const { return p_.shape.window.axis[2]; }
+
+  void pack_weights(const float* w, float* to) const {
+    for (int64_t g = 0; g < p_.shape.groups; ++g)
+      for (int64_t m = 0; m < rows_; m += loops_.rows)
+        loops_.pack(to + g * packed_ + m * depth_, w + (g * rows_ + m) * depth_, 1, depth_, depth_,
+                    std::min(loops_.rows, rows_ - m), loops_.rows);
+  }
+  void pad_plane(float* to, const float* from) const {
+    const WindowAxis &h = height(), &w = width();
+    const int64_t n_rows = plane_ / line_, n = std::clamp<int64_t>(line_ - w.begin, 0, w.in);
+    for (int64_t r = 0; r < n_rows; ++r, to += line_) {
+      const int64_t row = r - h.begin;
+      if (row < 0 || row >= h.in) {
+        std::fill_n(to, line_, 0.0f);
+        continue;
+      }
+      std::fill_n(to, std::min(w.begin, line_), 0.0f);
+      std::copy_n(from + row * w.in, n, to + w.begin);
+      std::fill(to + w.begin + n, to + line_, 0.0f);
+    }
+  }
+
+  // Tasks: image and group, a band of result rows, a part of the channels.
+  void run_bands(const frl::Call& call, const float* padded, const float* w) const {
+    const ConvShape& s = p_.shape;
+    const int64_t workers = call.host->max_workers, images = s.n * s.groups;
+    const int64_t most = std::max<int64_t>(1, kProductFloats / (rows_ * line_));
+    const int64_t fair = (height().out * images + 2 * workers - 1) / (2 * workers);
+    const int64_t band =
+        std::clamp<int64_t>(std::min(most, std::max(fair, 256 / line_ + 1)), 1, height().out);
+    const int64_t bands = (height().out + band - 1) / band;
+    const int64_t parts = std::clamp<int64_t>(2 * workers / (images * bands), 1,
+                                              (rows_ + 2 * loops_.rows - 1) / (2 * loops_.rows));
+    const int64_t part =
+        ((rows_ + parts - 1) / parts + loops_.rows - 1) / loops_.rows * loops_.rows;
+    const int64_t tiles = (band * line_ + 2 * loops_.lanes - 1) / (2 * loops_.lanes);
+    const int64_t ldc = tiles * 2 * loops_.lanes;
+    const double ns = static_cast<double>(part * band * line_) * static_cast<double>(depth_) / 40;
+    const Epilogue<float> e = epilogue_of<float>(p_, call);
+    frl::for_slices(call.host, images * bands * parts, ns,
+                    static_cast<uint64_t>(part * ldc) * sizeof(float),
+                    [&](int64_t begin, int64_t end, void* scratch) {
+                      for (int64_t i = begin; i < end; ++i) {
+                        const int64_t first = i / parts % bands * band, m = i % parts * part;
+                        if (m >= rows_) continue;
+                        task({call, e, padded, w, i / parts / bands, first,
+                              std::min(height().out, first + band), m, std::min(rows_, m + part)},
+                             static_cast<float*>(scratch), ldc);
+                      }
+                    });
+  }
+  struct Task {
+    const frl::Call& call;
+    const Epilogue<float>& epilogue;
+    const float *padded, *w;
+    int64_t image, h0, h1, m0, m1;
+  };
+  void task(const Task& t, float* product, int64_t ldc) const {
+    const ConvShape& s = p_.shape;
+    const int64_t group = t.image % s.groups, n = t.image / s.groups;
+    const float* x = t.padded + (n * s.c + group * s.group_channels()) * plane_ + t.h0 * line_;
+    const float* w = t.w + group * packed_;
+    const int64_t positions = (t.h1 - t.h0) * line_;
+    for (int64_t k0 = 0; k0 < depth_; k0 += kDepth) {
+      const int64_t depth = std::min(kDepth, depth_ - k0);
+      for (int64_t j = 0; j < positions; j += 2 * loops_.lanes)
+        for (int64_t m = t.m0; m < t.m1; m += loops_.rows)
+          loops_.offset(std::min(loops_.rows, t.m1 - m))(
+              w + m * depth_ + k0 * loops_.rows, x + j, offsets_.data() + k0,
+              product + (m - t.m0) * ldc + j, ldc, depth, k0 > 0);
+    }
+    finish(t, product, ldc, n * s.m + group * rows_);
+  }
+  // Results without the dropped positions, row by row, through the epilogue.
+  void finish(const Task& t, const float* product, int64_t ldc, int64_t first_channel) const {
+    const int64_t out = width().out, plane = p_.shape.window.out();
+    float* y = p_.y.out<float>(t.call);
+    Epilogue<float> e = t.epilogue;
+    const float *bias = e.row_bias, *residual = e.residual;
+    e.row_bias = nullptr;
+    for (int64_t m = t.m0; m < t.m1; ++m) {
+      const int64_t channel = first_channel + m;
+      float* to = y + channel * plane;
+      const float start = bias ? bias[channel % p_.shape.m] : 0.0f;
+      for (int64_t h = t.h0; h < t.h1; ++h) {
+        const float* from = product + (m - t.m0) * ldc + (h - t.h0) * line_;
+        for (int64_t v = 0; v < out; ++v) to[h * out + v] = from[v] + start;
+      }
+      if (residual) e.residual = residual + channel * plane;
+      apply_epilogue(e, to, plane, 0, 1, t.h0 * out, t.h1 * out);
+    }
+  }
+
+  const Isa* isa_;
+  const GemmLoops<float>& loops_;
+  ConvParts p_;
+  int64_t line_, plane_, depth_, rows_, packed_, padded_;
+  int scratch_;
+  std::vector<int64_t> offsets_;
+};
+
+}  // namespace
+
+bool fits_direct(const ConvShape& s) {
+  const WindowAxis &d = s.window.axis[0], &h = s.window.axis[1], &w = s.window.axis[2];
+  const bool flat = d.kernel == 1 && d.in == 1 && d.out == 1;
+  return flat && s.window.taps() > 1 && h.stride == 1 && w.stride == 1 && s.group_results() >= 4 &&
+         s.n * s.c > 0 && s.window.out() > 0;
+}
+KernelPtr make_direct_conv(const Context& context, ConvParts parts) {
+  return std::make_unique<DirectConv>(context, std::move(parts));
+}
+
+}  // namespace cpu
