@@ -122,12 +122,12 @@ class Conv final : public frl::Kernel {
                 positions_,
                 depth_,
                 weights.side(),
-                is_flat() ? flat.side() : windows.side(),
+                is_flat() ? flat.side_for(rows_) : windows.side(),
                 panel_width<T>(*isa_, positions_),
                 p_.y.out<T>(call) + at,
                 positions_,
                 e};
-      if (!packs.empty()) g.a = {w + group * packed_a(), nullptr, nullptr};
+      if (!packs.empty()) g.a = {.packed = w + group * packed_a()};
       use(g);
     });
   }

@@ -17,14 +17,17 @@ class DirectConv final : public frl::Kernel {
       : isa_(context.isa), loops_(isa_->gemm_f32), p_(std::move(parts)) {
     const ConvShape& s = p_.shape;
     const WindowAxis &h = height(), &w = width();
-    line_ = w.out + (w.kernel - 1) * w.dilation;
-    plane_ = (h.out + (h.kernel - 1) * h.dilation) * line_;
+    const int64_t columns = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
+    phase_ = (columns + w.stride - 1) / w.stride, line_ = phase_ * w.stride;
+    plane_ = ((h.out - 1) * h.stride + (h.kernel - 1) * h.dilation + 1) * line_;
+    is_run_ = h.stride == 1 && w.stride == 1;
     depth_ = s.group_channels() * s.window.taps();
     rows_ = s.group_results();
     for (int64_t k = 0; k < depth_; ++k) {
       const int64_t tap = k % s.window.taps();
+      const int64_t column = tap % w.kernel * w.dilation;
       offsets_.push_back(k / s.window.taps() * plane_ + tap / w.kernel * h.dilation * line_ +
-                         tap % w.kernel * w.dilation);
+                         column % w.stride * phase_ + column / w.stride);
     }
     packed_ = packed_size(depth_, rows_, loops_.rows);
     if (p_.w_is_parameter)
@@ -68,16 +71,13 @@ class DirectConv final : public frl::Kernel {
   }
   void pad_plane(float* to, const float* from) const {
     const WindowAxis &h = height(), &w = width();
-    const int64_t n_rows = plane_ / line_, n = std::clamp<int64_t>(line_ - w.begin, 0, w.in);
+    const int64_t n_rows = plane_ / line_;
     for (int64_t r = 0; r < n_rows; ++r, to += line_) {
       const int64_t row = r - h.begin;
-      if (row < 0 || row >= h.in) {
+      if (row < 0 || row >= h.in)
         std::fill_n(to, line_, 0.0f);
-        continue;
-      }
-      std::fill_n(to, std::min(w.begin, line_), 0.0f);
-      std::copy_n(from + row * w.in, n, to + w.begin);
-      std::fill(to + w.begin + n, to + line_, 0.0f);
+      else
+        pad_row(to, from + row * w.in, w, phase_);
     }
   }
 
@@ -94,8 +94,7 @@ class DirectConv final : public frl::Kernel {
                                               (rows_ + 2 * loops_.rows - 1) / (2 * loops_.rows));
     const int64_t part =
         ((rows_ + parts - 1) / parts + loops_.rows - 1) / loops_.rows * loops_.rows;
-    const int64_t tiles = (band * line_ + 2 * loops_.lanes - 1) / (2 * loops_.lanes);
-    const int64_t ldc = tiles * 2 * loops_.lanes;
+    const int64_t ldc = n_runs(band) * pitch(band);
     const double ns = static_cast<double>(part * band * line_) * static_cast<double>(depth_) / 40;
     const Epilogue<float> e = epilogue_of<float>(p_, call);
     frl::for_slices(call.host, images * bands * parts, ns,
@@ -110,6 +109,14 @@ class DirectConv final : public frl::Kernel {
                       }
                     });
   }
+  // A band's positions: one run of all its rows, or a run a row.
+  int64_t n_runs(int64_t rows) const { return is_run_ ? 1 : rows; }
+  int64_t run_length(int64_t rows) const { return is_run_ ? rows * line_ : width().out; }
+  // From run to run in the product: whole tiles.
+  int64_t pitch(int64_t rows) const {
+    const int64_t tile = 2 * loops_.lanes;
+    return (run_length(rows) + tile - 1) / tile * tile;
+  }
   struct Task {
     const frl::Call& call;
     const Epilogue<float>& epilogue;
@@ -119,22 +126,25 @@ class DirectConv final : public frl::Kernel {
   void task(const Task& t, float* product, int64_t ldc) const {
     const ConvShape& s = p_.shape;
     const int64_t group = t.image % s.groups, n = t.image / s.groups;
-    const float* x = t.padded + (n * s.c + group * s.group_channels()) * plane_ + t.h0 * line_;
+    const float* x = t.padded + (n * s.c + group * s.group_channels()) * plane_;
     const float* w = t.w + group * packed_;
-    const int64_t positions = (t.h1 - t.h0) * line_;
+    const int64_t rows = t.h1 - t.h0, length = run_length(rows);
     for (int64_t k0 = 0; k0 < depth_; k0 += kDepth) {
       const int64_t depth = std::min(kDepth, depth_ - k0);
-      for (int64_t j = 0; j < positions; j += 2 * loops_.lanes)
-        for (int64_t m = t.m0; m < t.m1; m += loops_.rows)
-          loops_.offset(std::min(loops_.rows, t.m1 - m))(
-              w + m * depth_ + k0 * loops_.rows, x + j, offsets_.data() + k0,
-              product + (m - t.m0) * ldc + j, ldc, depth, k0 > 0);
+      for (int64_t r = 0; r < n_runs(rows); ++r)
+        for (int64_t j = 0; j < length; j += 2 * loops_.lanes)
+          for (int64_t m = t.m0; m < t.m1; m += loops_.rows)
+            loops_.offset(std::min(loops_.rows, t.m1 - m))(
+                w + m * depth_ + k0 * loops_.rows, x + (t.h0 + r) * height().stride * line_ + j,
+                offsets_.data() + k0, product + (m - t.m0) * ldc + r * pitch(rows) + j, ldc, depth,
+                k0 > 0);
     }
     finish(t, product, ldc, n * s.m + group * rows_);
   }
   // Results without the dropped positions, row by row, through the epilogue.
   void finish(const Task& t, const float* product, int64_t ldc, int64_t first_channel) const {
     const int64_t out = width().out, plane = p_.shape.window.out();
+    const int64_t step = is_run_ ? line_ : pitch(t.h1 - t.h0);
     float* y = p_.y.out<float>(t.call);
     Epilogue<float> e = t.epilogue;
     const float *bias = e.row_bias, *residual = e.residual;
@@ -144,7 +154,7 @@ class DirectConv final : public frl::Kernel {
       float* to = y + channel * plane;
       const float start = bias ? bias[channel % p_.shape.m] : 0.0f;
       for (int64_t h = t.h0; h < t.h1; ++h) {
-        const float* from = product + (m - t.m0) * ldc + (h - t.h0) * line_;
+        const float* from = product + (m - t.m0) * ldc + (h - t.h0) * step;
         for (int64_t v = 0; v < out; ++v) to[h * out + v] = from[v] + start;
       }
       if (residual) e.residual = residual + channel * plane;
@@ -155,8 +165,9 @@ class DirectConv final : public frl::Kernel {
   const Isa* isa_;
   const GemmLoops<float>& loops_;
   ConvParts p_;
-  int64_t line_, plane_, depth_, rows_, packed_, padded_;
+  int64_t phase_, line_, plane_, depth_, rows_, packed_, padded_;
   int scratch_;
+  bool is_run_;
   std::vector<int64_t> offsets_;
 };
 

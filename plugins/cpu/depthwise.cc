@@ -15,8 +15,8 @@ class Depthwise final : public frl::Kernel {
  public:
   Depthwise(const Context& context, ConvParts parts) : isa_(context.isa), p_(std::move(parts)) {
     const WindowAxis &h = height(), &w = width();
-    columns_ = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
-    phase_ = (columns_ + w.stride - 1) / w.stride;
+    const int64_t columns = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
+    phase_ = (columns + w.stride - 1) / w.stride;
     line_ = phase_ * w.stride;
     reach_ = (h.kernel - 1) * h.dilation + 1;
     is_run_ = h.stride == 1 && w.stride == 1;
@@ -63,7 +63,12 @@ class Depthwise final : public frl::Kernel {
     const auto** rows =
         reinterpret_cast<const float**>(padded + (n_rows_ * line_ + kSlack + product_ + 1) / 2 * 2);
     const int64_t top = h0 * h.stride - h.begin, n = (h1 - h0 - 1) * h.stride + reach_;
-    for (int64_t r = 0; r < n; ++r) pad_row(padded + r * line_, x, top + r);
+    for (int64_t r = 0; r < n; ++r) {
+      if (top + r < 0 || top + r >= h.in)
+        std::fill_n(padded + r * line_, line_, 0.0f);
+      else
+        pad_row(padded + r * line_, x + (top + r) * w.in, w, phase_);
+    }
     for (int64_t t = 0; t < taps; ++t) {
       const int64_t column = t % w.kernel * w.dilation, row = t / w.kernel * h.dilation;
       rows[t] = padded + row * line_ + column % w.stride * phase_ + column / w.stride;
@@ -84,33 +89,9 @@ class Depthwise final : public frl::Kernel {
     if (e.residual) e.residual += plane * h.out * w.out;
     apply_epilogue(e, y, h.out * w.out, 0, 1, h0 * w.out, h1 * w.out);
   }
-  void pad_row(float* to, const float* x, int64_t row) const {
-    const WindowAxis &h = height(), &w = width();
-    if (row < 0 || row >= h.in) {
-      std::fill_n(to, line_, 0.0f);
-      return;
-    }
-    const float* from = x + row * w.in;
-    const int64_t end = std::min(columns_, w.in + w.begin);  // as padded columns
-    for (int64_t phase = 0; phase < w.stride; ++phase, to += phase_) {
-      // Padded columns phase, phase + stride, ..: pads, then the row, then pads.
-      const int64_t skip =
-          std::clamp<int64_t>((w.begin - phase + w.stride - 1) / w.stride, 0, phase_);
-      const int64_t last =
-          std::clamp<int64_t>((end - phase + w.stride - 1) / w.stride, skip, phase_);
-      std::fill_n(to, skip, 0.0f);
-      const float* source = from + phase - w.begin;
-      if (w.stride == 1)
-        std::copy(source + skip, source + last, to + skip);
-      else
-        for (int64_t k = skip; k < last; ++k) to[k] = source[k * w.stride];
-      std::fill(to + last, to + phase_, 0.0f);
-    }
-  }
-
   const Isa* isa_;
   ConvParts p_;
-  int64_t columns_, phase_, line_, reach_, band_, n_rows_, product_;
+  int64_t phase_, line_, reach_, band_, n_rows_, product_;
   bool is_run_;
 };
 

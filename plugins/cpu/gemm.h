@@ -32,6 +32,9 @@ struct Side {
   void (*fill)(const void* source, T* panels, int64_t k0, int64_t k, int64_t first, int64_t n,
                int64_t width) = nullptr;
   const void* source = nullptr;
+  // Set for a side B whose rows are runs of memory: read where they lie, but for the last columns.
+  const T* rows = nullptr;
+  int64_t stride = 0;  // between rows
 };
 
 // A strided matrix as a side: element (i, c) at x[i * row + c * column], i along k.
@@ -48,6 +51,13 @@ struct StridedSide {
                                      s.row, s.column, k, std::min(width, n - c), width);
   }
   Side<T> side() const { return {nullptr, fill, this}; }
+  // As side B of a product with m rows: few rows do not pay for packing it.
+  Side<T> side_for(int64_t m) const {
+    constexpr int64_t kFewRows = 160;
+    Side<T> s = side();
+    if (column == 1 && m <= kFewRows) s.rows = x, s.stride = row;
+    return s;
+  }
 };
 
 template <class T>

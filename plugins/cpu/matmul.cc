@@ -155,8 +155,9 @@ class FloatMatmul final : public frl::Kernel {
       const size_t k = static_cast<size_t>(i);
       const StridedSide<T> x{isa_, a + s_.a_offsets[k], s_.a_column, s_.a_row};
       const StridedSide<T> y{isa_, b + s_.b_offsets[k], s_.b_row, s_.b_column};
-      Gemm<T> g{isa_, s_.m, s_.n, s_.k, x.side(), y.side(), width_, c + i * s_.m * s_.n, s_.n, e};
-      if (!packs.empty()) g.b = {b, nullptr, nullptr};
+      Gemm<T> g{isa_, s_.m, s_.n, s_.k, x.side(), y.side_for(s_.m), width_, c + i * s_.m * s_.n,
+                s_.n, e};
+      if (!packs.empty()) g.b = {.packed = b};
       use(g);
     });
   }

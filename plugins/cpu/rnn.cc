@@ -99,7 +99,7 @@ class Recurrent final : public frl::Kernel {
                       });
       return;
     }
-    const Side<T> columns = packed ? Side<T>{packed, nullptr, nullptr} : y.side();
+    const Side<T> columns = packed ? Side<T>{.packed = packed} : y.side();
     const int64_t wide = packed ? width() : panel_width<T>(*isa_, rows);
     run_gemm(host, Gemm<T>{isa_, m, rows, k, x.side(), columns, wide, c, ldc, {}});
   }

@@ -21,17 +21,21 @@ FRL_INLINE void store_vector(float* p, Vector v) { *reinterpret_cast<Vector*>(p)
 // Reads and writes whole vectors: rows and y have kLanes - 1 elements of slack behind n.
 void window_row(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n,
                 float start) {
+  // Enough sums at once to hide the latency of a multiply-add.
+  constexpr int kSums = 6;
   int64_t i = 0;
-  for (; i + 3 * kLanes < n; i += 4 * kLanes) {
-    Vector s0 = start - Vector{}, s1 = s0, s2 = s0, s3 = s0;
+  for (; i + (kSums - 1) * kLanes < n; i += kSums * kLanes) {
+    Vector s[kSums];
+#pragma GCC unroll 8
+    for (int v = 0; v < kSums; ++v) s[v] = start - Vector{};
     for (int64_t t = 0; t < taps; ++t) {
       const float* x = rows[t] + i;
       const Vector f = w[t] - Vector{};
-      s0 += f * load_vector(x), s1 += f * load_vector(x + kLanes);
-      s2 += f * load_vector(x + 2 * kLanes), s3 += f * load_vector(x + 3 * kLanes);
+#pragma GCC unroll 8
+      for (int v = 0; v < kSums; ++v) s[v] += f * load_vector(x + v * kLanes);
     }
-    store_vector(y + i, s0), store_vector(y + i + kLanes, s1);
-    store_vector(y + i + 2 * kLanes, s2), store_vector(y + i + 3 * kLanes, s3);
+#pragma GCC unroll 8
+    for (int v = 0; v < kSums; ++v) store_vector(y + i + v * kLanes, s[v]);
   }
   for (; i < n; i += kLanes) {
     Vector s = start - Vector{};
