@@ -105,7 +105,7 @@ class Conv final : public frl::Kernel {
   void run(const frl::Call& call) const override {
     const ConvShape& s = p_.shape;
     const int64_t plane = s.window.in();
-    const Epilogue<T> all = epilogue_of<T>(p_, call);
+    const Epilogue<T> all = epilogue_of<T>(*isa_, p_, call);
     run_gemms<T>(call.host, s.n * s.groups, [&](int64_t i, auto&& use) {
       const int64_t image = i / s.groups, group = i % s.groups, first = group * rows_;
       const T* x = p_.x.in<T>(call) + (image * s.c + group * s.group_channels()) * plane;
@@ -122,7 +122,7 @@ class Conv final : public frl::Kernel {
                 positions_,
                 depth_,
                 weights.side(),
-                is_flat() ? flat.side_for(rows_) : windows.side(),
+                is_flat() ? flat.side_for(rows_, depth_) : windows.side(),
                 panel_width<T>(*isa_, positions_),
                 p_.y.out<T>(call) + at,
                 positions_,
@@ -228,7 +228,6 @@ KernelPtr make_conv_bias_act(const Context& context, const Request& request) {
                                  is_f64 ? kWorkF64 : kWorkF32);
   p.low = request.attribute_f(FRL_AT_conv_bias_act_low),
   p.high = request.attribute_f(FRL_AT_conv_bias_act_high);
-  p.clamps = p.low != -INFINITY || p.high != INFINITY;
   return make_conv_of(context, request, std::move(p));
 }
 

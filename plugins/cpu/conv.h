@@ -23,19 +23,15 @@ struct ConvParts {
   uint32_t w_input;  // number of the input, for packs
   bool w_is_parameter;
   Activation activation;
-  bool clamps = false;
-  double low = 0, high = 0;
+  double low = -INFINITY, high = INFINITY;
 };
 
 template <class T>
-Epilogue<T> epilogue_of(const ConvParts& p, const frl::Call& call) {
-  Epilogue<T> e;
+Epilogue<T> epilogue_of(const Isa& isa, const ConvParts& p, const frl::Call& call) {
+  Epilogue<T> e(isa, p.activation, p.low, p.high);
   e.row_bias = p.bias.in<T>(call);
   e.residual = p.residual.in<T>(call);
   e.residual_stride = p.shape.window.out();
-  e.activation = p.activation.fn;
-  std::copy_n(p.activation.attributes, 2, e.attributes);
-  e.clamps = p.clamps, e.low = static_cast<T>(p.low), e.high = static_cast<T>(p.high);
   return e;
 }
 

@@ -96,7 +96,7 @@ class DirectConv final : public frl::Kernel {
         ((rows_ + parts - 1) / parts + loops_.rows - 1) / loops_.rows * loops_.rows;
     const int64_t ldc = n_runs(band) * pitch(band);
     const double ns = static_cast<double>(part * band * line_) * static_cast<double>(depth_) / 40;
-    const Epilogue<float> e = epilogue_of<float>(p_, call);
+    const Epilogue<float> e = epilogue_of<float>(*isa_, p_, call);
     frl::for_slices(call.host, images * bands * parts, ns,
                     static_cast<uint64_t>(part * ldc) * sizeof(float),
                     [&](int64_t begin, int64_t end, void* scratch) {
@@ -146,19 +146,14 @@ class DirectConv final : public frl::Kernel {
     const int64_t out = width().out, plane = p_.shape.window.out();
     const int64_t step = is_run_ ? line_ : pitch(t.h1 - t.h0);
     float* y = p_.y.out<float>(t.call);
-    Epilogue<float> e = t.epilogue;
-    const float *bias = e.row_bias, *residual = e.residual;
-    e.row_bias = nullptr;
     for (int64_t m = t.m0; m < t.m1; ++m) {
       const int64_t channel = first_channel + m;
-      float* to = y + channel * plane;
-      const float start = bias ? bias[channel % p_.shape.m] : 0.0f;
-      for (int64_t h = t.h0; h < t.h1; ++h) {
-        const float* from = product + (m - t.m0) * ldc + (h - t.h0) * step;
-        for (int64_t v = 0; v < out; ++v) to[h * out + v] = from[v] + start;
+      const float* from = product + (m - t.m0) * ldc;
+      for (int64_t h = t.h0; h < t.h1; ++h, from += step) {
+        const int64_t at = channel * plane + h * out;
+        t.epilogue.finish(y + at, from, out, channel % p_.shape.m, nullptr,
+                          t.epilogue.residual ? t.epilogue.residual + at : nullptr);
       }
-      if (residual) e.residual = residual + channel * plane;
-      apply_epilogue(e, to, plane, 0, 1, t.h0 * out, t.h1 * out);
     }
   }
 

@@ -37,7 +37,7 @@ class Depthwise final : public frl::Kernel {
         static_cast<uint64_t>(taps) * sizeof(const float*);
     const double ns = static_cast<double>(band_ * w.out * taps) * 0.03 +
                       static_cast<double>(n_rows_ * line_) * 0.15;
-    const Epilogue<float> all = epilogue_of<float>(p_, call);
+    const Epilogue<float> all = epilogue_of<float>(*isa_, p_, call);
     frl::for_slices(call.host, s.n * s.m * bands, ns, bytes,
                     [&](int64_t begin, int64_t end, void* scratch) {
                       for (int64_t i = begin; i < end; ++i) {
@@ -74,21 +74,19 @@ class Depthwise final : public frl::Kernel {
       rows[t] = padded + row * line_ + column % w.stride * phase_ + column / w.stride;
     }
     const float* weights = p_.w.in<float>(call) + m * taps;
-    const float start = all.row_bias ? all.row_bias[m] : 0.0f;
-    float* y = p_.y.out<float>(call) + plane * h.out * w.out;
-    if (is_run_) isa_->window_row(product, rows, weights, taps, (h1 - h0) * line_, start);
+    float* y = p_.y.out<float>(call);
+    if (is_run_) isa_->window_row(product, rows, weights, taps, (h1 - h0) * line_);
     for (int64_t at = h0; at < h1; ++at) {
       if (!is_run_) {
-        isa_->window_row(product, rows, weights, taps, w.out, start);
+        isa_->window_row(product, rows, weights, taps, w.out);
         for (int64_t t = 0; t < taps; ++t) rows[t] += h.stride * line_;
       }
-      std::copy_n(product + (is_run_ ? (at - h0) * line_ : 0), w.out, y + at * w.out);
+      const int64_t to = (plane * h.out + at) * w.out;
+      all.finish(y + to, product + (is_run_ ? (at - h0) * line_ : 0), w.out, m, nullptr,
+                 all.residual ? all.residual + to : nullptr);
     }
-    Epilogue<float> e = all;
-    e.row_bias = nullptr;
-    if (e.residual) e.residual += plane * h.out * w.out;
-    apply_epilogue(e, y, h.out * w.out, 0, 1, h0 * w.out, h1 * w.out);
   }
+
   const Isa* isa_;
   ConvParts p_;
   int64_t phase_, line_, reach_, band_, n_rows_, product_;

@@ -17,24 +17,11 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 template <class T>
 void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0,
                     int64_t n1) {
-  if (!e.row_bias && !e.column_bias && !e.residual && !e.activation && !e.clamps) return;
-  const int64_t n = n1 - n0;
+  if (e.is_nothing()) return;
   for (int64_t i = m0; i < m1; ++i) {
     T* row = c + i * ldc + n0;
-    if (e.row_bias) {
-      const T bias = e.row_bias[i];
-      for (int64_t j = 0; j < n; ++j) row[j] += bias;
-    }
-    if (e.column_bias)
-      for (int64_t j = 0; j < n; ++j) row[j] += e.column_bias[n0 + j];
-    if (e.residual)
-      for (int64_t j = 0; j < n; ++j) row[j] += e.residual[i * e.residual_stride + n0 + j];
-    if (e.activation) e.activation(row, row, row, row, n, e.attributes);
-    if (e.clamps)
-      for (int64_t j = 0; j < n; ++j) {
-        const T x = row[j] < e.low ? e.low : row[j];
-        row[j] = x > e.high ? e.high : x;
-      }
+    e.finish(row, row, n1 - n0, i, e.column_bias ? e.column_bias + n0 : nullptr,
+             e.residual ? e.residual + i * e.residual_stride + n0 : nullptr);
   }
 }
 

@@ -43,9 +43,14 @@ struct GemmLoops {
   GemmTile<T> (*narrow)(int64_t rows);
   GemmTile<T> (*wide)(int64_t rows);
   RowsTile<T> (*offset)(int64_t rows);
-  // One row against a wide panel; a is strided.
-  void (*row)(const T* a, const T* b, T* c, int64_t k, bool accumulate, int64_t a_step);
+  // One row against `panels` (at most 4) wide panels, `panel_stride` elements apart; a is strided.
+  void (*row)(const T* a, int64_t a_step, const T* b, int64_t panel_stride, int64_t panels, T* c,
+              int64_t k);
   T (*dot)(const T* x, const T* y, int64_t n);
+  // y = min(max(x + bias + columns + residual, low), high), NaN kept; columns, residual may be
+  // null.
+  void (*finish)(T* y, const T* x, int64_t n, T bias, const T* columns, const T* residual, T low,
+                 T high);
   // y += sum over r of a[r * step] x[r * ldx ..], in order of r.
   void (*add_rows)(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows,
                    int64_t n);
@@ -81,10 +86,9 @@ struct Isa {
                      double epsilon);
   void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
 
-  // y[i] = start + sum over taps of w[t] rows[t][i]; rows and y have 15 elements of slack
+  // y[i] = sum over taps of w[t] rows[t][i]; rows and y have 15 elements of slack
   // behind n.
-  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n,
-                     float start);
+  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n);
 
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;

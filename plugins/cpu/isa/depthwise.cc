@@ -1,45 +1,33 @@
-// Rows of windows with one channel: y[i] = start + sum over taps of w[t] rows[t][i].
+// Rows of windows with one channel: y[i] = sum over taps of w[t] rows[t][i].
 #include "plugins/cpu/isa/tiles.h"
+#include "plugins/cpu/isa/vector.h"
 
 namespace cpu {
 namespace FRL_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVector = 64;
-#elif defined(__AVX2__)
-constexpr int kVector = 32;
-#else
-constexpr int kVector = 16;
-#endif
-constexpr int64_t kLanes = kVector / 4;
-typedef float Vector __attribute__((vector_size(kVector), aligned(4), may_alias));
-
-FRL_INLINE Vector load_vector(const float* p) { return *reinterpret_cast<const Vector*>(p); }
-FRL_INLINE void store_vector(float* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
-
-// Reads and writes whole vectors: rows and y have kLanes - 1 elements of slack behind n.
-void window_row(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n,
-                float start) {
+// Reads and writes whole vectors: rows and y have one vector less one element of slack behind n.
+void window_row(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n) {
+  constexpr int64_t kStep = kLanes<float>;
   // Enough sums at once to hide the latency of a multiply-add.
   constexpr int kSums = 6;
   int64_t i = 0;
-  for (; i + (kSums - 1) * kLanes < n; i += kSums * kLanes) {
-    Vector s[kSums];
+  for (; i + (kSums - 1) * kStep < n; i += kSums * kStep) {
+    Vector<float> s[kSums];
 #pragma GCC unroll 8
-    for (int v = 0; v < kSums; ++v) s[v] = start - Vector{};
+    for (int v = 0; v < kSums; ++v) s[v] = Vector<float>{};
     for (int64_t t = 0; t < taps; ++t) {
       const float* x = rows[t] + i;
-      const Vector f = w[t] - Vector{};
+      const Vector<float> f = w[t] - Vector<float>{};
 #pragma GCC unroll 8
-      for (int v = 0; v < kSums; ++v) s[v] += f * load_vector(x + v * kLanes);
+      for (int v = 0; v < kSums; ++v) s[v] += f * load_vector(x + v * kStep);
     }
 #pragma GCC unroll 8
-    for (int v = 0; v < kSums; ++v) store_vector(y + i + v * kLanes, s[v]);
+    for (int v = 0; v < kSums; ++v) store_vector(y + i + v * kStep, s[v]);
   }
-  for (; i < n; i += kLanes) {
-    Vector s = start - Vector{};
-    for (int64_t t = 0; t < taps; ++t) s += (w[t] - Vector{}) * load_vector(rows[t] + i);
+  for (; i < n; i += kStep) {
+    Vector<float> s = Vector<float>{};
+    for (int64_t t = 0; t < taps; ++t) s += (w[t] - Vector<float>{}) * load_vector(rows[t] + i);
     store_vector(y + i, s);
   }
 }
