@@ -171,7 +171,7 @@ class DirectConv final : public frl::Kernel {
 bool fits_direct(const ConvShape& s) {
   const WindowAxis &d = s.window.axis[0], &h = s.window.axis[1], &w = s.window.axis[2];
   const bool flat = d.kernel == 1 && d.in == 1 && d.out == 1;
-  return flat && s.window.taps() > 1 && h.stride == 1 && w.stride == 1 && s.group_results() >= 4 &&
+  return flat && s.window.taps() > 1 && std::max(h.stride, w.stride) <= 4 && s.group_results() >= 4 &&
          s.n * s.c > 0 && s.window.out() > 0;
 }
 KernelPtr make_direct_conv(const Context& context, ConvParts parts) {
