@@ -17,17 +17,15 @@ class DirectConv final : public frl::Kernel {
       : isa_(context.isa), loops_(isa_->gemm_f32), p_(std::move(parts)) {
     const ConvShape& s = p_.shape;
     const WindowAxis &h = height(), &w = width();
-    const int64_t columns = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
-    phase_ = (columns + w.stride - 1) / w.stride, line_ = phase_ * w.stride;
+    row_ = PaddedRow(*isa_, w), line_ = row_.length();
     plane_ = ((h.out - 1) * h.stride + (h.kernel - 1) * h.dilation + 1) * line_;
     is_run_ = h.stride == 1 && w.stride == 1;
     depth_ = s.group_channels() * s.window.taps();
     rows_ = s.group_results();
     for (int64_t k = 0; k < depth_; ++k) {
       const int64_t tap = k % s.window.taps();
-      const int64_t column = tap % w.kernel * w.dilation;
       offsets_.push_back(k / s.window.taps() * plane_ + tap / w.kernel * h.dilation * line_ +
-                         column % w.stride * phase_ + column / w.stride);
+                         row_.place(tap % w.kernel * w.dilation));
     }
     packed_ = packed_size(depth_, rows_, loops_.rows);
     if (p_.w_is_parameter)
@@ -70,14 +68,14 @@ class DirectConv final : public frl::Kernel {
                     std::min(loops_.rows, rows_ - m), loops_.rows);
   }
   void pad_plane(float* to, const float* from) const {
-    const WindowAxis &h = height(), &w = width();
+    const WindowAxis& h = height();
     const int64_t n_rows = plane_ / line_;
     for (int64_t r = 0; r < n_rows; ++r, to += line_) {
       const int64_t row = r - h.begin;
       if (row < 0 || row >= h.in)
-        std::fill_n(to, line_, 0.0f);
+        row_.write_pads(to);
       else
-        pad_row(to, from + row * w.in, w, phase_);
+        row_.write(to, from + row * width().in);
     }
   }
 
@@ -148,19 +146,17 @@ class DirectConv final : public frl::Kernel {
     float* y = p_.y.out<float>(t.call);
     for (int64_t m = t.m0; m < t.m1; ++m) {
       const int64_t channel = first_channel + m;
-      const float* from = product + (m - t.m0) * ldc;
-      for (int64_t h = t.h0; h < t.h1; ++h, from += step) {
-        const int64_t at = channel * plane + h * out;
-        t.epilogue.finish(y + at, from, out, channel % p_.shape.m, nullptr,
-                          t.epilogue.residual ? t.epilogue.residual + at : nullptr);
-      }
+      const int64_t at = channel * plane + t.h0 * out;
+      finish_rows(t.epilogue, y + at, product + (m - t.m0) * ldc, t.h1 - t.h0, out, step,
+                  channel % p_.shape.m, t.epilogue.residual ? t.epilogue.residual + at : nullptr);
     }
   }
 
   const Isa* isa_;
   const GemmLoops<float>& loops_;
   ConvParts p_;
-  int64_t phase_, line_, plane_, depth_, rows_, packed_, padded_;
+  PaddedRow row_;
+  int64_t line_, plane_, depth_, rows_, packed_, padded_;
   int scratch_;
   bool is_run_;
   std::vector<int64_t> offsets_;
@@ -171,8 +167,8 @@ class DirectConv final : public frl::Kernel {
 bool fits_direct(const ConvShape& s) {
   const WindowAxis &d = s.window.axis[0], &h = s.window.axis[1], &w = s.window.axis[2];
   const bool flat = d.kernel == 1 && d.in == 1 && d.out == 1;
-  return flat && s.window.taps() > 1 && std::max(h.stride, w.stride) <= 4 && s.group_results() >= 4 &&
-         s.n * s.c > 0 && s.window.out() > 0;
+  return flat && s.window.taps() > 1 && std::max(h.stride, w.stride) <= 4 &&
+         s.group_results() >= 4 && s.n * s.c > 0 && s.window.out() > 0;
 }
 KernelPtr make_direct_conv(const Context& context, ConvParts parts) {
   return std::make_unique<DirectConv>(context, std::move(parts));

@@ -15,16 +15,15 @@ class Depthwise final : public frl::Kernel {
  public:
   Depthwise(const Context& context, ConvParts parts) : isa_(context.isa), p_(std::move(parts)) {
     const WindowAxis &h = height(), &w = width();
-    const int64_t columns = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
-    phase_ = (columns + w.stride - 1) / w.stride;
-    line_ = phase_ * w.stride;
+    row_ = PaddedRow(*isa_, w), line_ = row_.length();
     reach_ = (h.kernel - 1) * h.dilation + 1;
     is_run_ = h.stride == 1 && w.stride == 1;
     const int64_t rows =
         std::max<int64_t>(kBandFloats / std::max<int64_t>(line_, 1) - reach_, 0) / h.stride + 1;
     band_ = std::clamp<int64_t>(rows, 1, std::max<int64_t>(h.out, 1));
     n_rows_ = (band_ - 1) * h.stride + reach_;
-    product_ = (is_run_ ? band_ * line_ : w.out) + kSlack;
+    pitch_ = is_run_ ? line_ : w.out;
+    product_ = band_ * pitch_ + kSlack;
   }
 
   void run(const frl::Call& call) const override {
@@ -65,31 +64,27 @@ class Depthwise final : public frl::Kernel {
     const int64_t top = h0 * h.stride - h.begin, n = (h1 - h0 - 1) * h.stride + reach_;
     for (int64_t r = 0; r < n; ++r) {
       if (top + r < 0 || top + r >= h.in)
-        std::fill_n(padded + r * line_, line_, 0.0f);
+        row_.write_pads(padded + r * line_);
       else
-        pad_row(padded + r * line_, x + (top + r) * w.in, w, phase_);
+        row_.write(padded + r * line_, x + (top + r) * w.in);
     }
-    for (int64_t t = 0; t < taps; ++t) {
-      const int64_t column = t % w.kernel * w.dilation, row = t / w.kernel * h.dilation;
-      rows[t] = padded + row * line_ + column % w.stride * phase_ + column / w.stride;
-    }
+    for (int64_t t = 0; t < taps; ++t)
+      rows[t] = padded + t / w.kernel * h.dilation * line_ + row_.place(t % w.kernel * w.dilation);
     const float* weights = p_.w.in<float>(call) + m * taps;
-    float* y = p_.y.out<float>(call);
     if (is_run_) isa_->window_row(product, rows, weights, taps, (h1 - h0) * line_);
-    for (int64_t at = h0; at < h1; ++at) {
-      if (!is_run_) {
-        isa_->window_row(product, rows, weights, taps, w.out);
-        for (int64_t t = 0; t < taps; ++t) rows[t] += h.stride * line_;
-      }
-      const int64_t to = (plane * h.out + at) * w.out;
-      all.finish(y + to, product + (is_run_ ? (at - h0) * line_ : 0), w.out, m, nullptr,
-                 all.residual ? all.residual + to : nullptr);
+    for (int64_t at = h0; !is_run_ && at < h1; ++at) {
+      isa_->window_row(product + (at - h0) * pitch_, rows, weights, taps, w.out);
+      for (int64_t t = 0; t < taps; ++t) rows[t] += h.stride * line_;
     }
+    const int64_t to = (plane * h.out + h0) * w.out;
+    finish_rows(all, p_.y.out<float>(call) + to, product, h1 - h0, w.out, pitch_, m,
+                all.residual ? all.residual + to : nullptr);
   }
 
   const Isa* isa_;
   ConvParts p_;
-  int64_t phase_, line_, reach_, band_, n_rows_, product_;
+  PaddedRow row_;
+  int64_t line_, reach_, band_, n_rows_, pitch_, product_;
   bool is_run_;
 };
 

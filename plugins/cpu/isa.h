@@ -90,6 +90,8 @@ struct Isa {
   // behind n.
   void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n);
 
+  void (*copy_step)(float* to, const float* from, int64_t n, int64_t step);
+
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;
   template <class T>

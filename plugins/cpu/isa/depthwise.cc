@@ -32,9 +32,22 @@ void window_row(float* y, const float* const* rows, const float* w, int64_t taps
   }
 }
 
+// to[i] = from[i * step]
+void copy_step(float* to, const float* from, int64_t n, int64_t step) {
+  if (step == 1) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+  } else if (step == 2) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = from[2 * i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+  }
+}
+
 }  // namespace
 
-void fill_depthwise(Isa* isa) { isa->window_row = window_row; }
+void fill_depthwise(Isa* isa) { isa->window_row = window_row, isa->copy_step = copy_step; }
 
 }  // namespace FRL_ISA
 }  // namespace cpu
