@@ -77,7 +77,7 @@ class PaddedRow {
 // y = e on x, for rows of `out` elements that lie `step` apart in x and follow each other in y.
 inline void finish_rows(const Epilogue<float>& e, float* y, const float* x, int64_t rows,
                         int64_t out, int64_t step, int64_t channel, const float* residual) {
-  constexpr int64_t kShort = 64;  // shorter rows are joined first, so that vectors are full
+  constexpr int64_t kShort = 32;  // shorter rows are joined first, so that vectors are full
   if (out >= kShort) {
     for (int64_t h = 0; h < rows; ++h)
       e.finish(y + h * out, x + h * step, out, channel, nullptr,

@@ -24,6 +24,9 @@ class Depthwise final : public frl::Kernel {
     n_rows_ = (band_ - 1) * h.stride + reach_;
     pitch_ = is_run_ ? line_ : w.out;
     product_ = band_ * pitch_ + kSlack;
+    for (int64_t t = 0; t < h.kernel * w.kernel; ++t)
+      tap_places_.push_back(t / w.kernel * h.dilation * line_ +
+                            row_.place(t % w.kernel * w.dilation));
   }
 
   void run(const frl::Call& call) const override {
@@ -68,8 +71,7 @@ class Depthwise final : public frl::Kernel {
       else
         row_.write(padded + r * line_, x + (top + r) * w.in);
     }
-    for (int64_t t = 0; t < taps; ++t)
-      rows[t] = padded + t / w.kernel * h.dilation * line_ + row_.place(t % w.kernel * w.dilation);
+    for (int64_t t = 0; t < taps; ++t) rows[t] = padded + tap_places_[static_cast<size_t>(t)];
     const float* weights = p_.w.in<float>(call) + m * taps;
     if (is_run_) isa_->window_row(product, rows, weights, taps, (h1 - h0) * line_);
     for (int64_t at = h0; !is_run_ && at < h1; ++at) {
@@ -86,6 +88,7 @@ class Depthwise final : public frl::Kernel {
   PaddedRow row_;
   int64_t line_, reach_, band_, n_rows_, pitch_, product_;
   bool is_run_;
+  std::vector<int64_t> tap_places_;  // in the padded rows of one window
 };
 
 }  // namespace
