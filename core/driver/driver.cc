@@ -1,6 +1,7 @@
 // Starting a plugin: negotiation, the table, its rows.
 #include "core/driver/driver.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/text.h"
@@ -14,7 +15,14 @@ constexpr uint32_t kPluginBytes = sizeof(frl_plugin);  // in minor 0
 Status wrong(std::string text) { return Status(Code::incompatible, std::move(text)); }
 
 std::string error_text(const frl_error& error) {
-  return std::string(error.text, strnlen(error.text, std::min<size_t>(error.text_n, sizeof error.text)));
+  const std::string text(error.text, strnlen(error.text, std::min<size_t>(error.text_n, sizeof error.text)));
+  return text.empty() ? "the plugin gave no reason" : text;
+}
+
+bool same_devices(const std::vector<DeviceRow>& a, const std::vector<DeviceRow>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const DeviceRow& x, const DeviceRow& y) {
+    return x.own == y.own && x.name == y.name && x.state == y.state && x.claims_hash() == y.claims_hash();
+  });
 }
 
 // A required slot and what it is called.
@@ -57,8 +65,8 @@ Status Driver::negotiate(frl_entry_fn entry) {
   frl_error error{};
   const frl_plugin* table = entry(&offer, &error);
   if (!table) {
-    const std::string text = error_text(error);
-    return wrong(cat("entry: ", text.empty() ? "it refused the offer without a reason" : text, " (offered minor 0 to ", FRL_MINOR, ")"));
+    const bool silent = error.text_n == 0 || error.text[0] == 0;
+    return wrong(cat("entry: ", silent ? "it refused the offer without a reason" : error_text(error), " (offered minor 0 to ", FRL_MINOR, ")"));
   }
   return check_table(table);
 }
@@ -90,13 +98,18 @@ Result<std::shared_ptr<Driver>> Driver::start(frl_entry_fn entry, std::string id
     kind_names.push_back(std::move(name));
   }
   driver->host_ = std::make_unique<Host>(driver->id_, std::move(team), std::move(sink), settings);
-  frl_rows rows{};
-  frl_error error{};
-  if (const int32_t code = driver->table_.devices(driver->host_->table(), &rows, &error))
-    return Status(Code(code), cat("devices: ", error_text(error)));
-  FRL_LET(driver->devices_, read_devices(rows, kind_names));
+  FRL_LET(driver->devices_, driver->list_devices(kind_names));
+  FRL_LET(const auto again, driver->list_devices(kind_names));
+  if (!same_devices(driver->devices_, again)) return Status(Code::internal, "devices: want the same rows at each call, got other ones at the second");
   driver->opened_.resize(driver->devices_.size());
   return driver;
+}
+
+Result<std::vector<DeviceRow>> Driver::list_devices(const std::vector<std::string>& kind_names) const {
+  frl_rows rows{};
+  frl_error error{};
+  if (const int32_t code = table_.devices(host_->table(), &rows, &error)) return Status(Code(code), cat("devices: ", error_text(error)));
+  return read_devices(rows, kind_names);
 }
 
 Driver::~Driver() {

@@ -68,6 +68,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   Driver() = default;
   Status negotiate(frl_entry_fn entry);
   Status check_table(const frl_plugin* table);
+  Result<std::vector<DeviceRow>> list_devices(const std::vector<std::string>& kind_names) const;
 
   Library library_;
   frl_plugin table_{};  // zero-extended copy

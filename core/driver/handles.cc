@@ -8,7 +8,8 @@ namespace ferrule {
 namespace {
 
 std::string error_text(const frl_error& error) {
-  return std::string(error.text, strnlen(error.text, std::min<size_t>(error.text_n, sizeof error.text)));
+  const std::string text(error.text, strnlen(error.text, std::min<size_t>(error.text_n, sizeof error.text)));
+  return text.empty() ? "the plugin gave no reason" : text;
 }
 
 Status failed(const Device& device, const char* what, int32_t code, const frl_error& error) {

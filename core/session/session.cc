@@ -62,7 +62,8 @@ Result<std::vector<NamedTensor>> Session::run(const NamedTensors& inputs, const 
     std::lock_guard lock(pool_mutex_);
     if (!pool_.empty()) stream = std::move(pool_.back()), pool_.pop_back();
   }
-  if (!stream) stream = std::make_unique<Stream>(shared_from_this());
+  // A pooled stream must not own the session that owns the pool.
+  if (!stream) stream = std::make_unique<Stream>(std::shared_ptr<Session>(std::shared_ptr<Session>(), this));
   auto outputs = stream->run(inputs, options);
   std::lock_guard lock(pool_mutex_);
   pool_.push_back(std::move(stream));

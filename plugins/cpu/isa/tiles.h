@@ -17,7 +17,7 @@ template <class Op, class T, class R = T>
 void unary_loop(void* dst, const void* a, const void*, const void*, int64_t n, const double* p) {
   const T* x = static_cast<const T*>(a);
   R* y = static_cast<R*>(dst);
-  const T p0 = static_cast<T>(p[0]), p1 = static_cast<T>(p[1]);
+  const T p0 = p ? static_cast<T>(p[0]) : T(), p1 = p ? static_cast<T>(p[1]) : T();
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<R>(Op::f(x[i], p0, p1));
 }
