@@ -203,7 +203,8 @@ KernelPtr make_conv_of(const Context& context, const Request& request, ConvParts
   if (type == FRL_F32 && s.group_channels() == 1 && s.groups > 1 && s.window.axis[0].kernel == 1 &&
       s.window.axis[0].in == 1)
     return make_depthwise(context, std::move(p));
-  if (type == FRL_F32 && fits_direct(s)) return make_direct_conv(context, std::move(p));
+  if (type == FRL_F32 && fits_direct(*context.isa, s))
+    return make_direct_conv(context, std::move(p));
   return with_type(type, [&]<class T>(T) -> KernelPtr {
     if constexpr (std::is_integral_v<T>)
       return make_integer_conv<T>(std::move(p));

@@ -92,7 +92,7 @@ inline void finish_rows(const Epilogue<float>& e, float* y, const float* x, int6
 KernelPtr make_depthwise(const Context& context, ConvParts parts);
 
 // More than one tap, f32, up to two spatial axes: windows are read where they lie.
-bool fits_direct(const ConvShape& shape);
+bool fits_direct(const Isa& isa, const ConvShape& shape);
 KernelPtr make_direct_conv(const Context& context, ConvParts parts);
 
 }  // namespace cpu

@@ -164,11 +164,15 @@ class DirectConv final : public frl::Kernel {
 
 }  // namespace
 
-bool fits_direct(const ConvShape& s) {
+bool fits_direct(const Isa& isa, const ConvShape& s) {
   const WindowAxis &d = s.window.axis[0], &h = s.window.axis[1], &w = s.window.axis[2];
   const bool flat = d.kernel == 1 && d.in == 1 && d.out == 1;
-  return flat && s.window.taps() > 1 && std::max(h.stride, w.stride) <= 4 &&
-         s.group_results() >= 4 && s.n * s.c > 0 && s.window.out() > 0;
+  if (!flat || s.window.taps() == 1 || s.group_results() < 4 || s.n * s.c * s.window.out() == 0)
+    return false;
+  if (h.stride == 1 && w.stride == 1) return true;
+  // Rows of their own must fill most of their last tile.
+  const int64_t tile = 2 * isa.gemm_f32.lanes, used = (w.out + tile - 1) / tile * tile;
+  return std::max(h.stride, w.stride) <= 4 && 4 * w.out >= 3 * used;
 }
 KernelPtr make_direct_conv(const Context& context, ConvParts parts) {
   return std::make_unique<DirectConv>(context, std::move(parts));

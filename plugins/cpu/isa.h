@@ -90,6 +90,7 @@ struct Isa {
   // behind n.
   void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n);
 
+  void (*max_tap)(float* y, int32_t* best, const float* x, int64_t n, int64_t step, int32_t tap);
   void (*copy_step)(float* to, const float* from, int64_t n, int64_t step);
 
   GemmLoops<float> gemm_f32;

@@ -202,8 +202,7 @@ int main(int argc, char** argv) {
     for (const auto& s : shapes)
       for (bool weight : {true, false}) gemm(p, s[0], s[1], s[2], weight);
   }
-  if (wants("depth14")) conv(p, "depthwise 3x3 576 14", 576, 576, 14, 3, 1, 576);
-  if (wants("depth56")) conv(p, "depthwise 3x3 144 56", 144, 144, 56, 3, 1, 144);
+  if (wants("one")) conv(p, "1x1 512->2048 7", 512, 2048, 7, 1, 1, 1);
   if (wants("conv")) {
     conv(p, "3x3 64->64 56", 64, 64, 56, 3, 1, 1);
     conv(p, "1x1 256->64 56", 256, 64, 56, 1, 1, 1);
@@ -212,6 +211,10 @@ int main(int argc, char** argv) {
     conv(p, "3x3 512->512 7", 512, 512, 7, 3, 1, 1);
     conv(p, "7x7 s2 3->64 224", 3, 64, 224, 7, 2, 1);
     conv(p, "7x7 3->64 112", 3, 64, 112, 7, 1, 1);
+    conv(p, "1x1 512->2048 7", 512, 2048, 7, 1, 1, 1);
+    conv(p, "1x1 256->1024 14", 256, 1024, 14, 1, 1, 1);
+    conv(p, "1x1 1024->256 14", 1024, 256, 14, 1, 1, 1);
+    conv(p, "3x3 s2 512->512 14", 512, 512, 14, 3, 2, 1);
     conv(p, "3x3 s2 64->64 112", 64, 64, 112, 3, 2, 1);
     conv(p, "depthwise 3x3 144 56", 144, 144, 56, 3, 1, 144);
     conv(p, "depthwise 3x3 s2 144 56", 144, 144, 56, 3, 2, 144);

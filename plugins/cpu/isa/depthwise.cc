@@ -32,6 +32,22 @@ void window_row(float* y, const float* const* rows, const float* w, int64_t taps
   }
 }
 
+// Tap number `tap` of the windows of a row: where it is larger, y and best take it. Tap 0 starts
+// them.
+void max_tap(float* y, int32_t* best, const float* x, int64_t n, int64_t step, int32_t tap) {
+  if (tap == 0) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i * step], best[i] = 0;
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = x[i * step];
+    const bool wins = (v > y[i]) | ((v != v) & (y[i] == y[i]));
+    y[i] = wins ? v : y[i];
+    best[i] = wins ? tap : best[i];
+  }
+}
+
 // to[i] = from[i * step]
 void copy_step(float* to, const float* from, int64_t n, int64_t step) {
   if (step == 1) {
@@ -47,7 +63,10 @@ void copy_step(float* to, const float* from, int64_t n, int64_t step) {
 
 }  // namespace
 
-void fill_depthwise(Isa* isa) { isa->window_row = window_row, isa->copy_step = copy_step; }
+void fill_depthwise(Isa* isa) {
+  isa->window_row = window_row, isa->copy_step = copy_step;
+  isa->max_tap = max_tap;
+}
 
 }  // namespace FRL_ISA
 }  // namespace cpu
