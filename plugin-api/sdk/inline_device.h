@@ -11,6 +11,9 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
 #endif
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace frl {
 
@@ -85,6 +88,19 @@ inline const frl_space* host_space() {
         bytes, bytes, bytes};
   }();
   return &space;
+}
+
+// Large buffers lie on large pages where the system has them: weights are read once a run, and a
+// walk through small pages costs more than the reading.
+constexpr uint64_t kLargePageBytes = uint64_t{2} << 20;
+constexpr uint64_t buffer_alignment(uint64_t bytes) {
+  return bytes >= kLargePageBytes ? kLargePageBytes : 64;
+}
+inline void prefer_large_pages([[maybe_unused]] void* p, [[maybe_unused]] uint64_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (bytes >= kLargePageBytes)
+    madvise(p, bytes / kLargePageBytes * kLargePageBytes, MADV_HUGEPAGE);
+#endif
 }
 
 #if defined(__x86_64__) || defined(_M_X64)

@@ -161,7 +161,8 @@ struct InlineApi {
       const frl_host* host = device.host();
       if (!p) {
         if (request.bytes <= host_space()->max_alloc_bytes)
-          p = host->alloc(host->self, std::max<uint64_t>(request.bytes, 1), 64);
+          p = host->alloc(host->self, std::max<uint64_t>(request.bytes, 1),
+                          buffer_alignment(request.bytes));
         if (!p)
           throw Failure(FRL_NO_MEMORY,
                         "buffer: no room for " + std::to_string(request.bytes) + " bytes",
@@ -169,6 +170,7 @@ struct InlineApi {
         buffer->owned = true;
         device.count_bytes(static_cast<int64_t>(request.bytes));
       }
+      if (buffer->owned) prefer_large_pages(p, request.bytes);
       buffer->head = {sizeof(frl_buffer), FRL_TAG_BUFFER};
       buffer->host = p, buffer->address = reinterpret_cast<uintptr_t>(p);
       buffer->bytes = request.bytes, buffer->device = &device;
@@ -179,7 +181,8 @@ struct InlineApi {
     auto* buffer = static_cast<BufferHandle*>(b);
     const frl_host* host = buffer->device->host();
     if (buffer->owned) {
-      host->release(host->self, buffer->host, std::max<uint64_t>(buffer->bytes, 1), 64);
+      host->release(host->self, buffer->host, std::max<uint64_t>(buffer->bytes, 1),
+                    buffer_alignment(buffer->bytes));
       buffer->device->count_bytes(-static_cast<int64_t>(buffer->bytes));
     }
     delete buffer;

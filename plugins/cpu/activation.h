@@ -6,6 +6,7 @@
 namespace cpu {
 
 struct Activation {
+  uint32_t op = 0;
   TileFn fn = nullptr;  // null: none
   double attributes[2] = {0, 0};
 };
@@ -16,7 +17,7 @@ inline Activation find_activation(const Isa& isa, int64_t op, Work work) {
   const TileFn fn =
       row && row->max_inputs == 1 ? isa.unary(static_cast<uint32_t>(op), work) : nullptr;
   if (!fn) throw frl::Failure(FRL_NO_ATTRIBUTE, "activation: want an op with one operand");
-  return {fn, {frl::attribute_fallback(row->id, 0), frl::attribute_fallback(row->id, 1)}};
+  return {row->id, fn, {frl::attribute_fallback(row->id, 0), frl::attribute_fallback(row->id, 1)}};
 }
 
 }  // namespace cpu

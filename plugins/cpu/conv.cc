@@ -67,10 +67,12 @@ struct WindowSide {
       std::fill(to + right, to + n, T{0});
       return;
     }
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = first + i * W.stride;
-      to[i] = at >= 0 && at < W.in ? line[at] : T{0};
-    }
+    // Elements [left, right) lie on the row.
+    const int64_t left = std::clamp<int64_t>((-first + W.stride - 1) / W.stride, 0, n);
+    const int64_t right = std::clamp<int64_t>((W.in - first + W.stride - 1) / W.stride, left, n);
+    std::fill_n(to, left, T{0});
+    for (int64_t i = left; i < right; ++i) to[i] = line[first + i * W.stride];
+    std::fill(to + right, to + n, T{0});
   }
 };
 
@@ -103,7 +105,7 @@ class Conv final : public frl::Kernel {
   void run(const frl::Call& call) const override {
     const ConvShape& s = p_.shape;
     const int64_t plane = s.window.in();
-    const Epilogue<T> all = epilogue_of<T>(p_, call);
+    const Epilogue<T> all = epilogue_of<T>(*isa_, p_, call);
     run_gemms<T>(call.host, s.n * s.groups, [&](int64_t i, auto&& use) {
       const int64_t image = i / s.groups, group = i % s.groups, first = group * rows_;
       const T* x = p_.x.in<T>(call) + (image * s.c + group * s.group_channels()) * plane;
@@ -120,12 +122,12 @@ class Conv final : public frl::Kernel {
                 positions_,
                 depth_,
                 weights.side(),
-                is_flat() ? flat.side() : windows.side(),
+                is_flat() ? flat.side_for(rows_, depth_) : windows.side(),
                 panel_width<T>(*isa_, positions_),
                 p_.y.out<T>(call) + at,
                 positions_,
                 e};
-      if (!packs.empty()) g.a = {w + group * packed_a(), nullptr, nullptr};
+      if (!packs.empty()) g.a = {.packed = w + group * packed_a()};
       use(g);
     });
   }
@@ -201,6 +203,8 @@ KernelPtr make_conv_of(const Context& context, const Request& request, ConvParts
   if (type == FRL_F32 && s.group_channels() == 1 && s.groups > 1 && s.window.axis[0].kernel == 1 &&
       s.window.axis[0].in == 1)
     return make_depthwise(context, std::move(p));
+  if (type == FRL_F32 && fits_direct(*context.isa, s))
+    return make_direct_conv(context, std::move(p));
   return with_type(type, [&]<class T>(T) -> KernelPtr {
     if constexpr (std::is_integral_v<T>)
       return make_integer_conv<T>(std::move(p));
@@ -225,7 +229,6 @@ KernelPtr make_conv_bias_act(const Context& context, const Request& request) {
                                  is_f64 ? kWorkF64 : kWorkF32);
   p.low = request.attribute_f(FRL_AT_conv_bias_act_low),
   p.high = request.attribute_f(FRL_AT_conv_bias_act_high);
-  p.clamps = p.low != -INFINITY || p.high != INFINITY;
   return make_conv_of(context, request, std::move(p));
 }
 

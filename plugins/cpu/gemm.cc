@@ -17,24 +17,11 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 template <class T>
 void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0,
                     int64_t n1) {
-  if (!e.row_bias && !e.column_bias && !e.residual && !e.activation && !e.clamps) return;
-  const int64_t n = n1 - n0;
+  if (e.is_nothing()) return;
   for (int64_t i = m0; i < m1; ++i) {
     T* row = c + i * ldc + n0;
-    if (e.row_bias) {
-      const T bias = e.row_bias[i];
-      for (int64_t j = 0; j < n; ++j) row[j] += bias;
-    }
-    if (e.column_bias)
-      for (int64_t j = 0; j < n; ++j) row[j] += e.column_bias[n0 + j];
-    if (e.residual)
-      for (int64_t j = 0; j < n; ++j) row[j] += e.residual[i * e.residual_stride + n0 + j];
-    if (e.activation) e.activation(row, row, row, row, n, e.attributes);
-    if (e.clamps)
-      for (int64_t j = 0; j < n; ++j) {
-        const T x = row[j] < e.low ? e.low : row[j];
-        row[j] = x > e.high ? e.high : x;
-      }
+    e.finish(row, row, n1 - n0, i, e.column_bias ? e.column_bias + n0 : nullptr,
+             e.residual ? e.residual + i * e.residual_stride + n0 : nullptr);
   }
 }
 
@@ -108,6 +95,13 @@ struct PanelWalk {
       for (int64_t r = 0; r < rows; ++r) std::copy_n(edge + r * g.width, n, c + r * g.ldc);
     }
   }
+  // Whole panels of B where they lie.
+  void run_direct(const T* a, int64_t a_stride, const T* b, const int64_t* offsets, int64_t m0,
+                  int64_t m1, int64_t j) const {
+    for (int64_t i = m0; i < m1; i += loops.rows, a += a_stride)
+      loops.offset(std::min(loops.rows, m1 - i))(a, b, offsets, g.c + i * g.ldc + j, g.ldc, depth,
+                                                 accumulate);
+  }
 };
 
 }  // namespace
@@ -116,20 +110,28 @@ template <class T>
 void GemmPlan<T>::block(const Gemm<T>& g, int64_t m0, int64_t m1, int64_t n0, int64_t n1,
                         T* a_scratch, T* b_scratch) const {
   const GemmLoops<T>& loops = g.isa->template gemm<T>();
+  int64_t offsets[kDepth];
+  for (int64_t i = 0; g.b.rows && i < kDepth; ++i) offsets[i] = i * g.b.stride;
   if (g.k == 0 && !g.accumulate)
     for (int64_t i = m0; i < m1; ++i) std::fill(g.c + i * g.ldc + n0, g.c + i * g.ldc + n1, T{0});
   for (int64_t k0 = 0; k0 < g.k; k0 += kDepth) {
     const int64_t depth = std::min(kDepth, g.k - k0);
-    if (!g.b.packed) g.b.fill(g.b.source, b_scratch, k0, depth, n0, n1 - n0, g.width);
+    // Columns from here on are packed: all of them, or those of the last, partial panel.
+    const int64_t direct_end =
+        g.b.rows && g.width > loops.lanes ? n0 + (n1 - n0) / g.width * g.width : n0;
+    if (!g.b.packed && direct_end < n1)
+      g.b.fill(g.b.source, b_scratch, k0, depth, direct_end, n1 - direct_end, g.width);
     for (int64_t i = m0; i < m1; i += kRowBlock) {
       const int64_t end = std::min(m1, i + kRowBlock);
       if (!g.a.packed) g.a.fill(g.a.source, a_scratch, k0, depth, i, end - i, loops.rows);
       const T* a = g.a.packed ? g.a.packed + i * g.k + k0 * loops.rows : a_scratch;
       const int64_t a_stride = (g.a.packed ? g.k : depth) * loops.rows;
       const PanelWalk<T> walk{loops, g, depth, k0 > 0 || g.accumulate};
-      for (int64_t j = n0; j < n1; j += g.width) {
+      for (int64_t j = n0; j < direct_end; j += g.width)
+        walk.run_direct(a, a_stride, g.b.rows + k0 * g.b.stride + j, offsets, i, end, j);
+      for (int64_t j = direct_end; j < n1; j += g.width) {
         const T* b =
-            g.b.packed ? g.b.packed + j * g.k + k0 * g.width : b_scratch + (j - n0) * depth;
+            g.b.packed ? g.b.packed + j * g.k + k0 * g.width : b_scratch + (j - direct_end) * depth;
         walk.run(a, a_stride, b, i, end, j, std::min(g.width, n1 - j));
       }
       if (k0 + depth == g.k) apply_epilogue(g.epilogue, g.c, g.ldc, i, end, n0, n1);

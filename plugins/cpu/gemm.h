@@ -4,23 +4,51 @@
 // whatever the tiles or the number of workers.
 #pragma once
 
-#include "plugins/cpu/kernels.h"
+#include <algorithm>
+#include <limits>
+
+#include "plugins/cpu/activation.h"
 
 namespace cpu {
 
 constexpr int64_t kDepth = 256;  // k of one block: a wide panel of it fits L1
 
-// What happens to finished elements, in this order. Null or zero: nothing.
+// What happens to finished elements, in this order. Null: nothing.
 template <class T>
 struct Epilogue {
+  const GemmLoops<T>* loops = nullptr;
   const T* row_bias = nullptr;     // one for each row of C
   const T* column_bias = nullptr;  // one for each column
   const T* residual = nullptr;     // C's shape
   int64_t residual_stride = 0;     // between rows
-  TileFn activation = nullptr;
+  TileFn activation = nullptr;     // relu is a bound instead
   double attributes[2] = {0, 0};
-  bool clamps = false;
-  T low = 0, high = 0;
+  T low = -std::numeric_limits<T>::infinity(), high = std::numeric_limits<T>::infinity();
+
+  Epilogue() = default;
+  Epilogue(const Isa& isa, const Activation& act, double least, double most)
+      : loops(&isa.gemm<T>()), low(static_cast<T>(least)), high(static_cast<T>(most)) {
+    if (act.op == FRL_OP_relu) {
+      low = std::max(low, T{0});
+      return;
+    }
+    activation = act.fn;
+    std::copy_n(act.attributes, 2, attributes);
+  }
+  bool is_nothing() const {
+    return !row_bias && !column_bias && !residual && !activation &&
+           low == -std::numeric_limits<T>::infinity() && high == -low;
+  }
+  // y = all of it on x, n elements of one row; columns and residual: at the first of them, or null.
+  void finish(T* y, const T* x, int64_t n, int64_t row, const T* columns, const T* left) const {
+    constexpr T kInfinite = std::numeric_limits<T>::infinity();
+    const T bias = row_bias ? row_bias[row] : T(-0.0);  // which changes nothing, not even -0
+    if (!activation) return loops->finish(y, x, n, bias, columns, left, low, high);
+    loops->finish(y, x, n, bias, columns, left, -kInfinite, kInfinite);
+    activation(y, y, y, y, n, attributes);
+    if (low != -kInfinite || high != kInfinite)
+      loops->finish(y, y, n, T(-0.0), nullptr, nullptr, low, high);
+  }
 };
 
 // One side of the product in panels. Packed already, or packed block by block as it is needed.
@@ -32,6 +60,9 @@ struct Side {
   void (*fill)(const void* source, T* panels, int64_t k0, int64_t k, int64_t first, int64_t n,
                int64_t width) = nullptr;
   const void* source = nullptr;
+  // Set for a side B whose rows are runs of memory: read where they lie, but for the last columns.
+  const T* rows = nullptr;
+  int64_t stride = 0;  // between rows
 };
 
 // A strided matrix as a side: element (i, c) at x[i * row + c * column], i along k.
@@ -48,6 +79,14 @@ struct StridedSide {
                                      s.row, s.column, k, std::min(width, n - c), width);
   }
   Side<T> side() const { return {nullptr, fill, this}; }
+  // As side B [k, ..] of a product with m rows: few rows do not pay for packing it.
+  Side<T> side_for(int64_t m, int64_t k) const {
+    // Each row lies on pages of its own: 64 of them stay known to the processor.
+    constexpr int64_t kFewRows = 48, kFewPages = 64;
+    Side<T> s = side();
+    if (column == 1 && (m <= kFewRows || k <= kFewPages)) s.rows = x, s.stride = row;
+    return s;
+  }
 };
 
 template <class T>

@@ -31,15 +31,26 @@ enum Work : uint8_t {
 template <class T>
 using GemmTile = void (*)(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate);
 
+// The same with two vectors of B where they lie: row i starts at b + offsets[i].
+template <class T>
+using RowsTile = void (*)(const T* a, const T* b, const int64_t* offsets, T* c, int64_t ldc,
+                          int64_t k, bool accumulate);
+
 template <class T>
 struct GemmLoops {
   int64_t rows, lanes;
   // Tiles of 1 .. rows rows; B panels of one or two vectors.
   GemmTile<T> (*narrow)(int64_t rows);
   GemmTile<T> (*wide)(int64_t rows);
-  // One row against a wide panel; a is strided.
-  void (*row)(const T* a, const T* b, T* c, int64_t k, bool accumulate, int64_t a_step);
+  RowsTile<T> (*offset)(int64_t rows);
+  // One row against `panels` (at most 4) wide panels, `panel_stride` elements apart; a is strided.
+  void (*row)(const T* a, int64_t a_step, const T* b, int64_t panel_stride, int64_t panels, T* c,
+              int64_t k);
   T (*dot)(const T* x, const T* y, int64_t n);
+  // y = min(max(x + bias + columns + residual, low), high), NaN kept; columns, residual may be
+  // null.
+  void (*finish)(T* y, const T* x, int64_t n, T bias, const T* columns, const T* residual, T low,
+                 T high);
   // y += sum over r of a[r * step] x[r * ldx ..], in order of r.
   void (*add_rows)(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows,
                    int64_t n);
@@ -75,9 +86,12 @@ struct Isa {
                      double epsilon);
   void (*rms_norm)(float* y, const float* x, const float* scale, int64_t n, double epsilon);
 
-  // y[i] = start + sum over taps of w[t] rows[t][i]; rows have 15 elements of slack behind n.
-  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n,
-                     float start);
+  // y[i] = sum over taps of w[t] rows[t][i]; rows and y have 15 elements of slack
+  // behind n.
+  void (*window_row)(float* y, const float* const* rows, const float* w, int64_t taps, int64_t n);
+
+  void (*max_tap)(float* y, int32_t* best, const float* x, int64_t n, int64_t step, int32_t tap);
+  void (*copy_step)(float* to, const float* from, int64_t n, int64_t step);
 
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;

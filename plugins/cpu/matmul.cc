@@ -10,6 +10,8 @@
 namespace cpu {
 namespace {
 
+constexpr int64_t kPanels = 4;  // how many GemmLoops::row takes at once
+
 // The product as a batch of [m, k] x [k, n], strides in elements.
 struct MatmulShape {
   int64_t batch = 1, m = 0, n = 0, k = 0;
@@ -65,15 +67,6 @@ struct Fused {
   Place bias;
   Activation activation;
 };
-
-template <class T>
-Epilogue<T> epilogue_of(const Fused& fused, const T* bias) {
-  Epilogue<T> e;
-  e.column_bias = bias;
-  e.activation = fused.activation.fn;
-  std::copy_n(fused.activation.attributes, 2, e.attributes);
-  return e;
-}
 
 // One row of A against B where it lies: no packing, B is read once.
 template <class T>
@@ -146,7 +139,8 @@ class FloatMatmul final : public frl::Kernel {
     const T* a = a_.in<T>(call);
     const T* b = b_.in<T>(call);
     T* c = c_.out<T>(call);
-    const Epilogue<T> e = epilogue_of(fused_, fused_.bias.in<T>(call));
+    Epilogue<T> e(*isa_, fused_.activation, -INFINITY, INFINITY);
+    e.column_bias = fused_.bias.in<T>(call);
     if (uses_blas_) return blas_products(call.host, a, b, c, e);
     if (!packs.empty() && s_.m == 1 && s_.batch == 1 && width_ > isa_->gemm<T>().lanes)
       return packed_row(call.host, a, b, c, e);
@@ -155,8 +149,10 @@ class FloatMatmul final : public frl::Kernel {
       const size_t k = static_cast<size_t>(i);
       const StridedSide<T> x{isa_, a + s_.a_offsets[k], s_.a_column, s_.a_row};
       const StridedSide<T> y{isa_, b + s_.b_offsets[k], s_.b_row, s_.b_column};
-      Gemm<T> g{isa_, s_.m, s_.n, s_.k, x.side(), y.side(), width_, c + i * s_.m * s_.n, s_.n, e};
-      if (!packs.empty()) g.b = {b, nullptr, nullptr};
+      Gemm<T> g{
+          isa_, s_.m, s_.n, s_.k, x.side(), y.side_for(s_.m, s_.k), width_, c + i * s_.m * s_.n,
+          s_.n, e};
+      if (!packs.empty()) g.b = {.packed = b};
       use(g);
     });
   }
@@ -180,21 +176,20 @@ class FloatMatmul final : public frl::Kernel {
   }
   void packed_row(const frl_host* host, const T* a, const T* b, T* c, const Epilogue<T>& e) const {
     const GemmLoops<T>& loops = isa_->gemm<T>();
-    frl::for_slices(host, (s_.n + width_ - 1) / width_,
-                    touch_ns(static_cast<double>(width_ * s_.k) * sizeof(T)), 0,
-                    [&](int64_t begin, int64_t end, void*) {
-                      for (int64_t p = begin; p < end; ++p) {
-                        const int64_t first = p * width_, n = std::min(width_, s_.n - first);
-                        alignas(64) T edge[64];
-                        T* to = n == width_ ? c + first : edge;
-                        loops.row(a, b + first * s_.k, to, s_.k, false, s_.a_column);
-                        if (to == edge) std::copy_n(edge, n, c + first);
-                      }
-                      apply_epilogue(e, c, s_.n, 0, 1, begin * width_,
-                                     std::min(s_.n, end * width_));
-                    });
+    const int64_t columns = kPanels * width_, groups = (s_.n + columns - 1) / columns;
+    const double ns = touch_ns(static_cast<double>(columns * s_.k) * sizeof(T));
+    frl::for_slices(host, groups, ns, 0, [&](int64_t begin, int64_t end, void*) {
+      const int64_t from = begin * columns, last = std::min(s_.n, end * columns);
+      T edge[kPanels * 32];
+      for (int64_t at = from; at < last; at += columns) {
+        const int64_t n = std::min(columns, s_.n - at), panels = (n + width_ - 1) / width_;
+        T* to = n == columns ? c + at : edge;
+        loops.row(a, s_.a_column, b + at * s_.k, width_ * s_.k, panels, to, s_.k);
+        if (to == edge) std::copy_n(edge, n, c + at);
+      }
+      apply_epilogue(e, c, s_.n, 0, 1, from, last);
+    });
   }
-
   // OpenBLAS is told to multiply strips of columns, each from one worker.
   void blas_products(const frl_host* host, const T* a, const T* b, T* c,
                      const Epilogue<T>& e) const {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -172,10 +173,21 @@ class Compiler {
     } else if (node.operands.size() == 1) {
       add_step(node.op, isa_.unary(node.op, work_of(first.type)), dst, a, a, a,
                node.attributes.f(0), node.attributes.f(1));
+    } else if (node.op == FRL_OP_pow && is_two(region_.value(node.operands[1]))) {
+      add_step(FRL_OP_mul, isa_.binary(FRL_OP_mul, work_of(first.type)), dst, a, a, a);
     } else {
       add_step(node.op, isa_.binary(node.op, work_of(first.type)), dst, a, b, a);
     }
     if (is_16_bit_float(result.type) && !is_exact_in_16_bits(node.op)) add_round(result.type, dst);
+  }
+  // A literal 2 everywhere: squares are the powers that models have.
+  static bool is_two(const frl::Value& v) {
+    if (!v.is_literal() || v.literal.size() != static_cast<size_t>(frl::element_bytes(v.type)))
+      return false;
+    return with_type(v.type, [&]<class T>(T x) {
+      std::memcpy(&x, v.literal.data(), sizeof x);
+      return load(x) == 2;
+    });
   }
   // To 16-bit floats through f64 and f32-to-odd where f32 does not hold the operand.
   void add_cast(uint32_t from, uint32_t to, uint32_t dst, uint32_t a) {

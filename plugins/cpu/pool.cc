@@ -57,58 +57,79 @@ void max_plane(const Window& w, const T* x, T* y, int64_t* places, int64_t first
     }
 }
 
-// Elements [begin, end) of a row whose windows lie on the operand: all taps row by row, vectorised.
-void max_row(float* y, const Window& w, const float* x, const Taps& d, const Taps& h, int64_t begin,
-             int64_t end) {
-  const WindowAxis& a = w.axis[2];
-  std::fill(y + begin, y + end, -INFINITY);
-  for (int64_t i = 0; i < d.n; ++i)
-    for (int64_t k = 0; k < h.n; ++k)
-      for (int64_t t = 0; t < a.kernel; ++t) {
-        const float* from =
-            x +
-            ((d.first + i * w.axis[0].dilation) * w.axis[1].in + h.first + k * w.axis[1].dilation) *
-                a.in +
-            a.source(begin, t);
-        for (int64_t v = begin; v < end; ++v) {
-          const float value = from[(v - begin) * a.stride];
-          y[v] = value <= y[v] ? y[v] : (y[v] != y[v] ? y[v] : value);
-        }
-      }
-}
-// Without places, f32: the inside of each row by max_row, its ends tap by tap.
-void max_plane_values(const Window& w, const float* x, float* y) {
-  const WindowAxis& a = w.axis[2];
-  const int64_t span = (a.kernel - 1) * a.dilation;
-  const int64_t begin = std::clamp<int64_t>((a.begin + a.stride - 1) / a.stride, 0, a.out);
-  const int64_t last =
-      a.in - 1 - span + a.begin;  // start of the last window inside, as a padded place
-  const int64_t end = std::clamp<int64_t>(last < 0 ? 0 : last / a.stride + 1, begin, a.out);
-  for (int64_t d = 0; d < w.axis[0].out; ++d)
-    for (int64_t h = 0; h < w.axis[1].out; ++h, y += a.out) {
-      const Taps td = taps_of(w.axis[0], d), th = taps_of(w.axis[1], h);
-      if (begin < end) max_row(y, w, x, td, th, begin, end);
-      for (int64_t v = 0; v < a.out; ++v) {
-        if (v == begin) v = end;
-        if (v >= a.out) break;
-        float best = -INFINITY;
-        each_tap(w, td, th, taps_of(a, v),
-                 [&](int64_t at) { best = x[at] <= best ? best : (best != best ? best : x[at]); });
-        y[v] = best;
-      }
+// f32 over two axes: the images lie padded with -inf in scratch, so that every tap of a row of
+// windows is one run of memory.
+class RowMaxPool final : public frl::Kernel {
+ public:
+  RowMaxPool(const Isa& isa, const Window& window, int64_t planes, Place x, Place y, Place places)
+      : isa_(&isa), w_(window), planes_(planes), x_(x), y_(y), places_(places) {}
+
+  void run(const frl::Call& call) const override {
+    const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
+    const int64_t line =
+        std::max((v.out - 1) * v.stride + (v.kernel - 1) * v.dilation + 1, v.begin + v.in);
+    const uint64_t bytes = static_cast<uint64_t>(line + 2 * v.out) * sizeof(float);
+    frl::for_slices(call.host, planes_ * h.out,
+                    static_cast<double>(v.out * h.kernel * v.kernel) * 0.1 + 50, bytes,
+                    [&](int64_t begin, int64_t end, void* scratch) {
+                      for (int64_t i = begin; i < end; ++i)
+                        row(call, i / h.out, i % h.out, static_cast<float*>(scratch), line);
+                    });
+  }
+
+ private:
+  void row(const frl::Call& call, int64_t plane, int64_t at, float* scratch, int64_t line) const {
+    const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
+    const Taps rows = taps_of(h, at);
+    float* best = scratch + line;
+    int32_t* taps = reinterpret_cast<int32_t*>(best + v.out);
+    const float* x = x_.in<float>(call) + plane * w_.in();
+    if (rows.n == 0) std::fill_n(best, v.out, -INFINITY);
+    for (int64_t r = 0; r < rows.n; ++r) {
+      const float* source = x + (rows.first + r * h.dilation) * v.in;
+      std::fill_n(scratch, line, -INFINITY);
+      std::copy_n(source, std::min(v.in, line - v.begin), scratch + v.begin);
+      for (int64_t k = 0; k < v.kernel; ++k)
+        isa_->max_tap(best, taps, scratch + k * v.dilation, v.out, v.stride,
+                      static_cast<int32_t>(r * v.kernel + k));
     }
-}
+    const int64_t to = (plane * h.out + at) * v.out;
+    if (y_.present()) std::copy_n(best, v.out, y_.out<float>(call) + to);
+    if (!places_.present()) return;
+    int64_t* places = places_.out<int64_t>(call) + to;
+    for (int64_t i = 0; i < v.out; ++i)
+      places[i] = place_of(rows, i, best[i], taps[i], plane * w_.in());
+  }
+  // Where -inf has won, a pad may have: then the first tap on the operand is meant.
+  int64_t place_of(const Taps& rows, int64_t i, float best, int32_t tap, int64_t first) const {
+    const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
+    if (best == -INFINITY) {
+      const Taps columns = taps_of(v, i);
+      return rows.n && columns.n ? first + rows.first * v.in + columns.first : -1;
+    }
+    const int64_t row = rows.first + tap / v.kernel * h.dilation;
+    return first + row * v.in + v.source(i, tap % v.kernel);
+  }
+
+  const Isa* isa_;
+  Window w_;
+  int64_t planes_;
+  Place x_, y_, places_;
+};
 
 }  // namespace
 
-KernelPtr make_max_pool(const Context&, const Request& request) {
+KernelPtr make_max_pool(const Context& context, const Request& request) {
   const frl::Operand x = request.operand(0), y = request.result(0), places = request.result(1);
   const frl::Value& shape = y.present() ? y.value : places.value;
   const Window w =
       read_window(request, x.value, shape, request.attribute_list(FRL_AT_max_pool_kernel),
                   FRL_AT_max_pool_strides);
   const int64_t planes = x.value.extents[0] * x.value.extents[1];
-  return with_type(x.value.type, [&]<class T>(T) {
+  const WindowAxis& depth = w.axis[0];
+  if (x.value.type == FRL_F32 && depth.kernel == 1 && depth.in == 1 && depth.out == 1)
+    return std::make_unique<RowMaxPool>(*context.isa, w, planes, Place(x), Place(y), Place(places));
+  return with_type(x.value.type, [&]<class T>(T) -> KernelPtr {
     return make_kernel(
         [=, from = Place(x), to = Place(y), at = Place(places)](const frl::Call& call) {
           frl::for_slices(call.host, planes, static_cast<double>(w.out() * w.taps()), 0,
@@ -118,11 +139,6 @@ KernelPtr make_max_pool(const Context&, const Request& request) {
                               T* out = to.present() ? to.out<T>(call) + p * w.out() : nullptr;
                               int64_t* place =
                                   at.present() ? at.out<int64_t>(call) + p * w.out() : nullptr;
-                              if constexpr (std::is_same_v<T, float>)
-                                if (out && !place) {
-                                  max_plane_values(w, in, out);
-                                  continue;
-                                }
                               max_plane(w, in, out, place, p * w.in());
                             }
                           });

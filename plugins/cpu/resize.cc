@@ -118,33 +118,60 @@ void check_axis(const ResizeAxis& a) {
                                         " over " + std::to_string(a.n));
 }
 
+// What one result position is made of, worked out once for all lines.
+struct Taps {
+  int64_t n, place[4];
+  double weight[4];
+};
+
+// to[k] = sum over taps of from[place, k]; each_tap(fn) calls fn(place, weight).
+template <class T, class EachTap>
+void mix_row(T* to, const T* from, int64_t inner, EachTap&& each_tap) {
+  bool first = true;
+  each_tap([&](int64_t place, double weight) {
+    const T* row = from + place * inner;
+    if constexpr (std::is_floating_point_v<T>) {
+      const T w = static_cast<T>(weight);
+      if (weight == 1)
+        std::copy_n(row, inner, to);
+      else if (first)
+        for (int64_t k = 0; k < inner; ++k) to[k] = w * row[k];
+      else
+        for (int64_t k = 0; k < inner; ++k) to[k] += w * row[k];
+    } else {
+      std::copy_n(row, inner, to);
+    }
+    first = false;
+  });
+}
+
 // y[o, i, k] = sum over taps of x[o, place, k]; sums in f64 for f64, in f32 otherwise.
 template <class T>
 void resample(const frl_host* host, const ResizeAxis& axis, const T* x, T* y, int64_t outer,
               int64_t inner) {
-  const double taps = axis.rule->mode == kNearest ? 1 : 2.0 * static_cast<double>(axis.reach());
-  frl::for_slices(host, outer * axis.size, static_cast<double>(inner) * taps * 0.5 + 20 * taps, 0,
-                  [&](int64_t begin, int64_t end, void*) {
-                    for (int64_t row = begin; row < end; ++row) {
-                      T* to = y + row * inner;
-                      bool first = true;
-                      axis.taps(row % axis.size, [&](int64_t place, double weight) {
-                        const T* from = x + (row / axis.size * axis.n + place) * inner;
-                        if constexpr (std::is_floating_point_v<T>) {
-                          const T w = static_cast<T>(weight);
-                          if (weight == 1)
-                            std::copy_n(from, inner, to);
-                          else if (first)
-                            for (int64_t k = 0; k < inner; ++k) to[k] = w * from[k];
-                          else
-                            for (int64_t k = 0; k < inner; ++k) to[k] += w * from[k];
-                        } else {
-                          std::copy_n(from, inner, to);
-                        }
-                        first = false;
-                      });
-                    }
-                  });
+  const int64_t most = axis.rule->mode == kNearest ? 1 : 2 * axis.reach();
+  const bool listed = most <= 4 && outer >= 4;
+  const double ns =
+      static_cast<double>(inner * most) * 0.5 + (listed ? 3 : 30) * static_cast<double>(most);
+  const uint64_t bytes = listed ? static_cast<uint64_t>(axis.size) * sizeof(Taps) : 0;
+  frl::for_slices(
+      host, outer * axis.size, ns, bytes, [&](int64_t begin, int64_t end, void* scratch) {
+        Taps* list = static_cast<Taps*>(scratch);
+        for (int64_t i = 0; listed && i < axis.size; ++i) {
+          Taps& t = list[i];
+          t.n = 0;
+          axis.taps(i, [&](int64_t place, double weight) {
+            t.place[t.n] = place, t.weight[t.n++] = weight;
+          });
+        }
+        for (int64_t row = begin; row < end; ++row) {
+          const int64_t i = row % axis.size;
+          mix_row(y + row * inner, x + row / axis.size * axis.n * inner, inner, [&](auto&& fn) {
+            if (!listed) return axis.taps(i, fn);
+            for (int64_t k = 0; k < list[i].n; ++k) fn(list[i].place[k], list[i].weight[k]);
+          });
+        }
+      });
 }
 
 class Resize final : public frl::Kernel {

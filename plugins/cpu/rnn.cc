@@ -54,7 +54,8 @@ class Recurrent final : public frl::Kernel {
     // Gates of all steps from the input, of one step from the state; two states; what gru resets.
     const int64_t gates = row.gates * h_;
     scratch_bytes =
-        static_cast<uint64_t>(t_ * n_ * gates + n_ * gates + 3 * n_ * h_ + 64) * sizeof(T);
+        static_cast<uint64_t>(t_ * n_ * gates + n_ * gates + 3 * n_ * h_ + packed_recurrence()) *
+        sizeof(T);
     scratch_ = static_cast<int>(request.region().n_present_inputs() + request.region().n_outputs());
   }
 
@@ -72,11 +73,22 @@ class Recurrent final : public frl::Kernel {
 
  private:
   struct Buffers {
-    T *from_input, *from_state, *state, *cell, *seen;
+    T *from_input, *from_state, *state, *cell, *seen, *recurrence;
   };
-  // c[m, rows] = a[m, k] b[rows, k]^T, plus what c holds.
+  int64_t width() const { return panel_width<T>(*isa_, row_.gates * h_); }
+  // Elements of r in panels, which every step of several sequences uses; 0: not worth it.
+  int64_t packed_recurrence() const {
+    return n_ > 1 && t_ > 1 ? packed_size(h_, row_.gates * h_, width()) : 0;
+  }
+  void pack_recurrence(const T* r, T* panels) const {
+    const int64_t gates = row_.gates * h_;
+    const StridedSide<T> side{isa_, r, 1, h_};
+    for (int64_t at = 0; at < gates; at += width())
+      side.fill(&side, panels + at * h_, 0, h_, at, std::min(width(), gates - at), width());
+  }
+  // c[m, rows] = a[m, k] b[rows, k]^T; packed: b in panels, or null.
   void product(const frl_host* host, const T* a, const T* b, T* c, int64_t m, int64_t rows,
-               int64_t k, int64_t ldc) const {
+               int64_t k, int64_t ldc, const T* packed = nullptr) const {
     const StridedSide<T> x{isa_, a, 1, k}, y{isa_, b, 1, k};
     if (m == 1) {
       // One sequence: every gate reads its row once.
@@ -87,9 +99,9 @@ class Recurrent final : public frl::Kernel {
                       });
       return;
     }
-    run_gemm(
-        host,
-        Gemm<T>{isa_, m, rows, k, x.side(), y.side(), panel_width<T>(*isa_, rows), c, ldc, {}});
+    const Side<T> columns = packed ? Side<T>{.packed = packed} : y.side();
+    const int64_t wide = packed ? width() : panel_width<T>(*isa_, rows);
+    run_gemm(host, Gemm<T>{isa_, m, rows, k, x.side(), columns, wide, c, ldc, {}});
   }
   T clipped(T x) const { return clip_ > 0 ? (x > clip_ ? clip_ : (x < -clip_ ? -clip_ : x)) : x; }
   void activate(int64_t side, int64_t i, T* x, int64_t n) const {
@@ -111,6 +123,8 @@ class Recurrent final : public frl::Kernel {
     Buffers b;
     b.from_input = call.out<T>(scratch_), b.from_state = b.from_input + t_ * n_ * gates;
     b.state = b.from_state + n_ * gates, b.cell = b.state + state, b.seen = b.cell + state;
+    b.recurrence = packed_recurrence() ? b.seen + state : nullptr;
+    if (b.recurrence) pack_recurrence(r_.in<T>(call) + side * gates * h_, b.recurrence);
     const auto begin_with = [&](T* to, const Place& from) {
       if (from.present())
         std::copy_n(from.in<T>(call) + side * state, state, to);
@@ -149,7 +163,7 @@ class Recurrent final : public frl::Kernel {
     const T* r = r_.in<T>(call) + side * gates * h_;
     // gru without linear_before_reset resets the state before the hidden gate's product.
     const int64_t rows = row_.op == FRL_OP_gru && !flag_ ? 2 * h_ : gates;
-    product(call.host, b.state, r, b.from_state, n_, rows, h_, gates);
+    product(call.host, b.state, r, b.from_state, n_, rows, h_, gates, b.recurrence);
     for (int64_t i = 0; i < n_; ++i) {
       const int64_t at = place(call, side, step, i);
       if (at < 0) continue;

@@ -1,35 +1,10 @@
 // Matrix micro-kernels: a tile of C stays in registers while packed panels of A and B stream by.
 #include "plugins/cpu/isa/tiles.h"
+#include "plugins/cpu/isa/vector.h"
 
 namespace cpu {
 namespace FRL_ISA {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kVector = 64, kRows = 12;
-#elif defined(__AVX2__)
-constexpr int kVector = 32, kRows = 6;
-#else
-constexpr int kVector = 16, kRows = 4;
-#endif
-
-template <class T>
-struct Lanes {
-  typedef T type __attribute__((vector_size(kVector), aligned(sizeof(T)), may_alias));
-};
-template <class T>
-using Vector = typename Lanes<T>::type;
-template <class T>
-constexpr int kLanes = kVector / sizeof(T);
-
-template <class T>
-FRL_INLINE Vector<T> load_vector(const T* p) {
-  return *reinterpret_cast<const Vector<T>*>(p);
-}
-template <class T>
-FRL_INLINE void store_vector(T* p, Vector<T> v) {
-  *reinterpret_cast<Vector<T>*>(p) = v;
-}
 
 // R rows by V vectors. A panels have kRows elements a step, whatever R is.
 template <class T, int R, int V>
@@ -65,108 +40,94 @@ void tile(const T* a, const T* b, T* c, int64_t ldc, int64_t k, bool accumulate)
     }
 }
 
+// The same with B where it lies: row i of it starts at b + offsets[i].
+template <class T, int R>
+void rows_tile(const T* a, const T* b, const int64_t* offsets, T* c, int64_t ldc, int64_t k,
+               bool accumulate) {
+  Vector<T> sum[R][2];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) sum[r][0] = Vector<T>{}, sum[r][1] = Vector<T>{};
+  for (int r = 0; r < R; ++r) __builtin_prefetch(c + r * ldc, 1);
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < k; ++i) {
+    const T* x = b + offsets[i];
+    const Vector<T> first = load_vector(x), second = load_vector(x + kLanes<T>);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const Vector<T> f = a[r] - Vector<T>{};
+      sum[r][0] += f * first, sum[r][1] += f * second;
+    }
+    a += kRows;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v) {
+      T* at = c + r * ldc + v * kLanes<T>;
+      store_vector(at, accumulate ? load_vector(at) + sum[r][v] : sum[r][v]);
+    }
+}
+
+// kTiles[r]: the tile of r rows.
+template <class Tile>
+struct TilesByRows {
+  Tile of[13];
+};
+#if defined(__AVX512F__)
+#define FRL_ROWS(tile)                                                                          \
+  {                                                                                             \
+    {                                                                                           \
+      nullptr, tile(1), tile(2), tile(3), tile(4), tile(5), tile(6), tile(7), tile(8), tile(9), \
+          tile(10), tile(11), tile(12)                                                          \
+    }                                                                                           \
+  }
+#elif defined(__AVX2__)
+#define FRL_ROWS(tile)                                                \
+  {                                                                   \
+    { nullptr, tile(1), tile(2), tile(3), tile(4), tile(5), tile(6) } \
+  }
+#else
+#define FRL_ROWS(tile)                              \
+  {                                                 \
+    { nullptr, tile(1), tile(2), tile(3), tile(4) } \
+  }
+#endif
+#define FRL_PACKED(rows) tile<T, rows, V>
 template <class T, int V>
 GemmTile<T> tile_of(int64_t rows) {
-  switch (rows) {
-    case 1:
-      return tile<T, 1, V>;
-    case 2:
-      return tile<T, 2, V>;
-    case 3:
-      return tile<T, 3, V>;
-    case 4:
-      return tile<T, 4, V>;
-#if defined(__AVX2__)
-    case 5:
-      return tile<T, 5, V>;
-    case 6:
-      return tile<T, 6, V>;
-#endif
-#if defined(__AVX512F__)
-    case 7:
-      return tile<T, 7, V>;
-    case 8:
-      return tile<T, 8, V>;
-    case 9:
-      return tile<T, 9, V>;
-    case 10:
-      return tile<T, 10, V>;
-    case 11:
-      return tile<T, 11, V>;
-    case 12:
-      return tile<T, 12, V>;
-#endif
-    default:
-      return nullptr;
-  }
+  static constexpr TilesByRows<GemmTile<T>> kTiles = FRL_ROWS(FRL_PACKED);
+  return kTiles.of[rows];
+}
+#define FRL_OFFSETS(rows) rows_tile<T, rows>
+template <class T>
+RowsTile<T> rows_tile_of(int64_t rows) {
+  static constexpr TilesByRows<RowsTile<T>> kTiles = FRL_ROWS(FRL_OFFSETS);
+  return kTiles.of[rows];
 }
 
-// One row of C: k is walked by four sums of its own each, which are added in a fixed order.
-template <class T>
-void row_tile(const T* a, const T* b, T* c, int64_t k, bool accumulate, int64_t a_step) {
-  constexpr int kWidth = 2 * kLanes<T>;
-  Vector<T> sum[4][2] = {};
-  int64_t i = 0;
-  for (; i + 4 <= k; i += 4)
-#pragma GCC unroll 4
-    for (int u = 0; u < 4; ++u) {
-      const Vector<T> x = a[(i + u) * a_step] - Vector<T>{};
-      sum[u][0] += x * load_vector(b + (i + u) * kWidth);
-      sum[u][1] += x * load_vector(b + (i + u) * kWidth + kLanes<T>);
-    }
-  for (; i < k; ++i) {
-    const Vector<T> x = a[i * a_step] - Vector<T>{};
-    sum[0][0] += x * load_vector(b + i * kWidth);
-    sum[0][1] += x * load_vector(b + i * kWidth + kLanes<T>);
-  }
-  for (int v = 0; v < 2; ++v) {
-    const Vector<T> total = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]);
-    T* at = c + v * kLanes<T>;
-    store_vector(at, accumulate ? load_vector(at) + total : total);
-  }
-}
-
-// Sum of x[i] y[i].
-template <class T>
-T dot(const T* x, const T* y, int64_t n) {
-  Vector<T> sum[4] = {};
-  int64_t i = 0;
-  for (; i + 4 * kLanes<T> <= n; i += 4 * kLanes<T>)
-#pragma GCC unroll 4
-    for (int u = 0; u < 4; ++u)
-      sum[u] += load_vector(x + i + u * kLanes<T>) * load_vector(y + i + u * kLanes<T>);
-  for (; i + kLanes<T> <= n; i += kLanes<T>) sum[0] += load_vector(x + i) * load_vector(y + i);
-  const Vector<T> all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  T total = 0;
-  for (int l = 0; l < kLanes<T>; ++l) total += all[l];
-  for (; i < n; ++i) total += x[i] * y[i];
-  return total;
-}
-
-// y += sum over r of a[r * step] * x[r * ldx ..], rows in order.
-template <class T>
-void add_rows(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t rows, int64_t n) {
-  int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) {
-    const T a0 = a[r * step], a1 = a[(r + 1) * step], a2 = a[(r + 2) * step],
-            a3 = a[(r + 3) * step];
-    const T *x0 = x + r * ldx, *x1 = x0 + ldx, *x2 = x1 + ldx, *x3 = x2 + ldx;
+template <class T, bool kColumns, bool kResidual>
+void finish_loop(T* y, const T* x, int64_t n, T bias, const T* columns, const T* residual, T low,
+                 T high) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) {
-      T s = y[i];
-      s += a0 * x0[i];
-      s += a1 * x1[i];
-      s += a2 * x2[i];
-      s += a3 * x3[i];
-      y[i] = s;
-    }
+  for (int64_t i = 0; i < n; ++i) {
+    T v = x[i] + bias;
+    if (kColumns) v += columns[i];
+    if (kResidual) v += residual[i];
+    v = v > low ? v : (v == v ? low : v);
+    y[i] = v < high ? v : (v == v ? high : v);
   }
-  for (; r < rows; ++r) {
-    const T a0 = a[r * step];
-    const T* x0 = x + r * ldx;
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] += a0 * x0[i];
-  }
+}
+template <class T>
+void finish(T* y, const T* x, int64_t n, T bias, const T* columns, const T* residual, T low,
+            T high) {
+  if (columns && residual)
+    finish_loop<T, true, true>(y, x, n, bias, columns, residual, low, high);
+  else if (columns)
+    finish_loop<T, true, false>(y, x, n, bias, columns, residual, low, high);
+  else if (residual)
+    finish_loop<T, false, true>(y, x, n, bias, columns, residual, low, high);
+  else
+    finish_loop<T, false, false>(y, x, n, bias, columns, residual, low, high);
 }
 
 // Four rows of four neighbours become four columns.
@@ -182,8 +143,10 @@ FRL_INLINE void transpose_four(float* to, int64_t width, const float* x, int64_t
   const Four cd_high = __builtin_shuffle(c, d, FourInts{2, 6, 3, 7});
   *reinterpret_cast<Four*>(to) = __builtin_shuffle(ab_low, cd_low, FourInts{0, 1, 4, 5});
   *reinterpret_cast<Four*>(to + width) = __builtin_shuffle(ab_low, cd_low, FourInts{2, 3, 6, 7});
-  *reinterpret_cast<Four*>(to + 2 * width) = __builtin_shuffle(ab_high, cd_high, FourInts{0, 1, 4, 5});
-  *reinterpret_cast<Four*>(to + 3 * width) = __builtin_shuffle(ab_high, cd_high, FourInts{2, 3, 6, 7});
+  *reinterpret_cast<Four*>(to + 2 * width) =
+      __builtin_shuffle(ab_high, cd_high, FourInts{0, 1, 4, 5});
+  *reinterpret_cast<Four*>(to + 3 * width) =
+      __builtin_shuffle(ab_high, cd_high, FourInts{2, 3, 6, 7});
 }
 // What of a panel goes in squares of four: the rest is left to the caller.
 FRL_INLINE void pack_fours(float* panel, const float* x, int64_t column, int64_t k, int64_t n,
@@ -225,14 +188,15 @@ void pack(T* panel, const T* x, int64_t row, int64_t column, int64_t k, int64_t 
 }
 
 template <class T>
-GemmLoops<T> loops() {
-  return {kRows,       kLanes<T>, tile_of<T, 1>, tile_of<T, 2>,
-          row_tile<T>, dot<T>,    add_rows<T>,   pack<T>};
+void fill(GemmLoops<T>* loops) {
+  loops->rows = kRows, loops->lanes = kLanes<T>;
+  loops->narrow = tile_of<T, 1>, loops->wide = tile_of<T, 2>, loops->offset = rows_tile_of<T>;
+  loops->finish = finish<T>, loops->pack = pack<T>;
 }
 
 }  // namespace
 
-void fill_gemm(Isa* isa) { isa->gemm_f32 = loops<float>(), isa->gemm_f64 = loops<double>(); }
+void fill_gemm(Isa* isa) { fill(&isa->gemm_f32), fill(&isa->gemm_f64); }
 
 }  // namespace FRL_ISA
 }  // namespace cpu

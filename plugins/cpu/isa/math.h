@@ -126,9 +126,10 @@ FRL_INLINE float tanh(float x) {
   return a < 0.625f ? low : high;
 }
 
-// (1 + 2 x) erfcx(x), x >= 0, erfcx(x) = exp(x^2) erfc(x).
-FRL_INLINE float erfcx_scaled(float x) {
-  const float u = (x - 2.0f) / (x + 2.0f);
+// exp(x^2) erfc(x), x >= 0: a polynomial in (x - 2) / (x + 2) over 1 + 2 x, with one division.
+FRL_INLINE float erfcx(float x) {
+  const float a = x + 2.0f, b = 1.0f + 2.0f * x, r = 1.0f / (a * b);
+  const float u = (x - 2.0f) * b * r;
   float q = -2.01089311892e-5f;
   q = q * u + 6.31001854588e-5f;
   q = q * u + 0.000221105452495f;
@@ -141,7 +142,8 @@ FRL_INLINE float erfcx_scaled(float x) {
   q = q * u + 0.164049395351f;
   q = q * u - 0.166030391287f;
   q = q * u - 0.0927637598135f;
-  return q * u + 1.27697838155f;
+  q = q * u + 1.27697838155f;
+  return q * (a * r);
 }
 // exp(-x^2), with the square known to twice the precision: its error would be the result's.
 FRL_INLINE float exp_of_minus_square(float x) {
@@ -159,8 +161,7 @@ FRL_INLINE float erf(float x) {
   q = q * s + 0.128379165849f;
   const float low = x + x * q;
   const float c = a > 4.0f ? 4.0f : a;  // beyond, erf is 1
-  const float high =
-      with_sign(1.0f - exp_of_minus_square(c) * erfcx_scaled(c) / (1.0f + 2.0f * c), x);
+  const float high = with_sign(1.0f - exp_of_minus_square(c) * erfcx(c), x);
   return a < 1.0f ? low : (x != x ? x : high);
 }
 // a Phi(a): the lower tail through erfcx, so that it keeps its digits.
@@ -170,7 +171,7 @@ FRL_INLINE float gelu(float a) {
   // exp(-a^2 / 2) from the exact square of a's head, as in exp_of_minus_square.
   const float head = as_float(as_bits(c) & 0xfffff000u);
   const float e = exp_sum(-0.5f * (head * head), -0.5f * ((c - head) * (c + head)));
-  const float tail = 0.5f * e * erfcx_scaled(z) / (1.0f + 2.0f * z);
+  const float tail = 0.5f * e * erfcx(z);
   const float y = a * (a < 0.0f ? tail : 1.0f - tail);
   return a == kInf ? a : (a != a ? a : y);
 }

@@ -76,30 +76,30 @@ FRL_INLINE double exp2_wide(double x) {  // |x| < 1000
   const double p = 1.0 + r + r * r * q;
   return p * as_double((as_bits(shifted) + 1023) << 52);
 }
+// c ? a : b, which stays a select however many of them follow each other.
+FRL_INLINE float pick(bool c, float a, float b) {
+  const uint32_t mask = 0u - static_cast<uint32_t>(c);
+  return as_float((as_bits(a) & mask) | (as_bits(b) & ~mask));
+}
 FRL_INLINE float pow(float a, float b) {
-  const double size = double(magnitude(a));
-  const double t = double(b) * log2_wide(size);
+  const float size = magnitude(a), wide = magnitude(b);
+  const double t = double(b) * log2_wide(double(size));
   const double c = t < -400.0 ? -400.0 : (t > 400.0 ? 400.0 : t);
-  float y = float(exp2_wide(c));
-  // Whole powers of negative bases.
-  const float wide = magnitude(b);
-  const float whole = float(int32_t(wide < 1.0e9f ? b : 0.0f));
-  const int32_t is_whole = int32_t(wide >= 16777216.0f) | int32_t(whole == b);
-  const int32_t is_odd = int32_t(wide < 16777216.0f) & is_whole & int32_t(whole);
-  const float sign = (is_odd & 1) != 0 ? a : 1.0f;
-  const float zero = b < 0.0f ? with_sign(kInf, sign) : with_sign(0.0f, sign);
-  const float infinite = b < 0.0f ? with_sign(0.0f, sign) : with_sign(kInf, sign);
-  const float one = magnitude(a);
-  const float of_negative = is_whole != 0 ? with_sign(y, sign) : kNan;
-  y = a < 0.0f ? of_negative : y;
-  y = a == 0.0f ? zero : y;
-  y = one == kInf ? infinite : y;
-  const float shrinks = b > 0.0f ? 0.0f : kInf, grows = b > 0.0f ? kInf : 0.0f;
-  y = wide == kInf ? (one < 1.0f ? shrinks : (one > 1.0f ? grows : 1.0f)) : y;
-  y = a != a ? a : y;
-  y = b != b ? b : y;
-  y = a == 1.0f ? 1.0f : y;
-  return b == 0.0f ? 1.0f : y;
+  const float y = float(exp2_wide(c));
+  // Whole powers of negative bases, odd ones with a sign.
+  const float whole = __builtin_truncf(b);
+  const float half = 0.5f * b;
+  const bool is_whole = whole == b, is_odd = is_whole & (__builtin_truncf(half) != half);
+  const float sign = pick(is_odd, a, 1.0f);
+  float out = pick((a < 0.0f) & !is_whole, kNan, with_sign(y, sign));
+  const bool shrinks = b < 0.0f;
+  out = pick(a == 0.0f, with_sign(pick(shrinks, kInf, 0.0f), sign), out);
+  out = pick(size == kInf, with_sign(pick(shrinks, 0.0f, kInf), sign), out);
+  const bool grows = (size > 1.0f) == (b > 0.0f);
+  out = pick(wide == kInf, pick(size == 1.0f, 1.0f, pick(grows, kInf, 0.0f)), out);
+  out = pick(a != a, a, out);
+  out = pick(b != b, b, out);
+  return pick((b == 0.0f) | (a == 1.0f), 1.0f, out);
 }
 
 // ---- the rest of f32, and f64: the C library's, one element at a time ----

@@ -76,43 +76,47 @@ void log_softmax(float* y, const float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - best) - shift;
 }
 
-// scale and shift may be null.
+// ((x - mean) * factor + rest) * scale + shift; scale and shift may be null.
 void scale_row(float* y, const float* x, const float* scale, const float* shift, float mean,
-               float factor, int64_t n) {
+               float factor, float rest, int64_t n) {
   if (scale && shift) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scale[i] + shift[i];
+    for (int64_t i = 0; i < n; ++i) y[i] = ((x[i] - mean) * factor + rest) * scale[i] + shift[i];
   } else if (scale) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scale[i];
+    for (int64_t i = 0; i < n; ++i) y[i] = ((x[i] - mean) * factor + rest) * scale[i];
+  } else if (shift) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor + rest + shift[i];
   } else {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor + (shift ? shift[i] : 0.0f);
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor + rest;
   }
 }
 void layer_norm(float* y, const float* x, const float* scale, const float* shift, int64_t n,
                 double epsilon) {
-  const double mean = sum(x, n) / static_cast<double>(n);
-  const float m = static_cast<float>(mean);
-  // Squares around the rounded mean; what it is off by is taken back.
-  double squares = 0;
-#pragma omp simd reduction(+ : squares)
+  // One pass: sums around the first element, which lies about as far from the mean as any other.
+  const double origin = static_cast<double>(x[0]);
+  double sum = 0, squares = 0;
+#pragma omp simd reduction(+ : sum, squares)
   for (int64_t i = 0; i < n; ++i) {
-    const float d = x[i] - m;
-    squares += static_cast<double>(d * d);
+    const double d = static_cast<double>(x[i]) - origin;
+    sum += d, squares += d * d;
   }
-  const double off = mean - static_cast<double>(m);
-  const double variance = squares / static_cast<double>(n) - off * off;
-  const double factor =
-      1.0 / __builtin_sqrt((variance > 0 || variance != variance ? variance : 0) + epsilon);
-  scale_row(y, x, scale, shift, m, static_cast<float>(factor), n);
+  const double size = static_cast<double>(n), mean = sum / size;
+  const double variance = squares / size - mean * mean;
+  const double factor = 1.0 / __builtin_sqrt((variance < 0 ? 0 : variance) + epsilon);
+  // The mean as f32 may be off by much of a deviation: the rest of it is added after scaling.
+  const float m = static_cast<float>(origin + mean);
+  const double rest = (static_cast<double>(m) - (origin + mean)) * factor;
+  scale_row(y, x, scale, shift, m, static_cast<float>(factor), static_cast<float>(rest), n);
 }
 void rms_norm(float* y, const float* x, const float* scale, int64_t n, double epsilon) {
   double squares = 0;
 #pragma omp simd reduction(+ : squares)
   for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   const double factor = 1.0 / __builtin_sqrt(squares / static_cast<double>(n) + epsilon);
-  scale_row(y, x, scale, nullptr, 0.0f, static_cast<float>(factor), n);
+  scale_row(y, x, scale, nullptr, 0.0f, static_cast<float>(factor), 0.0f, n);
 }
 
 // target += x, in f64: column sums.

@@ -21,6 +21,7 @@ Isa table() {
   fill_conversions(&isa);
   fill_rows(&isa);
   fill_gemm(&isa);
+  fill_gemv(&isa);
   fill_depthwise(&isa);
   return isa;
 }

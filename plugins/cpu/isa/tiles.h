@@ -73,6 +73,7 @@ TileFn find_cast(Work from, Work to);
 void fill_conversions(Isa* isa);
 void fill_rows(Isa* isa);
 void fill_gemm(Isa* isa);
+void fill_gemv(Isa* isa);
 void fill_depthwise(Isa* isa);
 
 }  // namespace FRL_ISA
