@@ -1,0 +1,7 @@
+#include "conformance/suite/families.h"
+
+namespace ferrule::conformance {
+
+void list_special(const Target&, std::vector<Case>&) {}
+
+}  // namespace ferrule::conformance

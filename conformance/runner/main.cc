@@ -1,0 +1,3 @@
+#include "conformance/suite/case.h"
+
+int main() { return 2; }

@@ -1,0 +1,35 @@
+#include "conformance/suite/families.h"
+
+#include <array>
+
+namespace ferrule::conformance {
+namespace {
+
+constexpr Family kFamilies[] = {
+#define FAMILY(id, name, level, needs_device, doc) {id, #name, level, doc, needs_device, list_##name},
+#include "conformance/suite/families.def"
+#undef FAMILY
+};
+
+constexpr std::array kVerdictNames = {"pass",    "fail",        "not_claimed",    "quality_warning", "resource_error", "timeout",
+                                      "crash",   "device_lost", "internal_error", "waived",          "xfail",          "xpass"};
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+const Family* find_family(std::string_view case_name) {
+  for (const Family& family : kFamilies)
+    if (case_name.size() > 1 && case_name[0] == family.id && case_name[1] == '/') return &family;
+  return nullptr;
+}
+
+const char* verdict_name(Verdict verdict) { return kVerdictNames[size_t(verdict)]; }
+
+Verdict parse_verdict(std::string_view name) {
+  for (size_t i = 0; i < kVerdictNames.size(); ++i)
+    if (name == kVerdictNames[i]) return Verdict(i);
+  return Verdict::internal_error;
+}
+
+}  // namespace ferrule::conformance
