@@ -36,7 +36,8 @@ TEST(Fuse, NodesOfTwoDevicesDoNotFuse) {
     %y = relu %p
     return %y "y")");
   graph.node(NodeId(0)).device = 1;
-  ASSERT_TRUE(fuse(graph, test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), 0, {}).ok());
+  ASSERT_TRUE(
+      fuse(graph, test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), 0, {}).ok());
   EXPECT_TRUE(has_op(graph, FRL_OP_matmul));
   EXPECT_FALSE(has_op(graph, FRL_OP_matmul_bias_act));
 }
@@ -74,7 +75,9 @@ TEST(Fuse, GateModeAlwaysAndNever) {
 
 TEST(Fuse, PluginMayRefuse) {
   Graph graph = graph_on_device(kChain);
-  const auto report = fuse(graph, test::device_claiming({"pointwise"}), 0, {}, [](const Block&) { return Refusal{Code::no_benefit, "not today"}; });
+  const auto report = fuse(graph, test::device_claiming({"pointwise"}), 0, {}, [](const Block&) {
+    return Refusal{Code::no_benefit, "not today"};
+  });
   ASSERT_TRUE(report.ok());
   EXPECT_FALSE(has_op(graph, FRL_OP_pointwise, 2));
   EXPECT_EQ(report->candidates.at(0).reason, "not today");
@@ -125,7 +128,8 @@ TEST(Fuse, SameGraphTwiceGivesTheSameText) {
 }
 
 TEST(Pipeline, FollowsTheClaims) {
-  const auto names = pipeline(test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), {});
+  const auto names =
+      pipeline(test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), {});
   EXPECT_THAT(names, testing::Contains("fuse_matmul_bias_act"));
   EXPECT_THAT(names, testing::Not(testing::Contains("fuse_conv_bias_act")));
   const auto without = pipeline(test::device_claiming({"matmul", "pointwise"}), {});
