@@ -18,8 +18,6 @@ std::string no_claim(const PassContext& context, OpId kind) {
 Pattern product() { return pat(FRL_OP_matmul, {any(0), any(1)}); }
 Pattern biased() { return pat(FRL_OP_add, {product(), any(2)}); }
 
-const Shape& result_shape(const Match& m) { return m.graph.shape(m.node(0).results[0]); }
-
 std::string fits_bias(const Match& m) {
   const Shape& bias = m.graph.shape(m[2]);
   const int64_t n = m.graph.shape(m[1]).back();
@@ -57,19 +55,6 @@ Pattern clamped(Pattern inner) {
 
 const Node& conv_of(const Match& m) { return m.graph.node(m.nodes.back()); }
 
-std::string fits_residual(const Match& m) {
-  const TensorType& want = m.graph.type(conv_of(m).results[0]);
-  if (m.graph.type(m[2]) != want)
-    return cat("residual: want ", to_string(want), ", got ", to_string(m.graph.type(m[2])));
-  return {};
-}
-
-std::string keeps_shape(const Match& m) {
-  if (!(result_shape(m) == m.graph.shape(conv_of(m).results[0])))
-    return "clamp: want it to keep the convolution's shape";
-  return {};
-}
-
 Result<NodeId> emit_conv(const Match& m, bool residual, bool act, bool clamp) {
   const Node& conv = conv_of(m);
   Attributes attributes(FRL_OP_conv_bias_act);
@@ -87,12 +72,13 @@ Result<NodeId> emit_conv(const Match& m, bool residual, bool act, bool clamp) {
 }
 
 const FusionRow kConvRows[] = {
-    {activation(3, with_residual()), fits_residual,
+    {activation(3, with_residual()), fits_nothing_else,
      [](const Match& m) { return emit_conv(m, true, true, false); }},
     {activation(3, conv()), fits_nothing_else,
      [](const Match& m) { return emit_conv(m, false, true, false); }},
-    {clamped(conv()), keeps_shape, [](const Match& m) { return emit_conv(m, false, false, true); }},
-    {with_residual(), fits_residual,
+    {clamped(conv()), fits_nothing_else,
+     [](const Match& m) { return emit_conv(m, false, false, true); }},
+    {with_residual(), fits_nothing_else,
      [](const Match& m) { return emit_conv(m, true, false, false); }},
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/text.h"
+
 namespace ferrule {
 
 Pattern any(uint32_t slot) { return {.slot = slot}; }
@@ -46,7 +48,7 @@ bool same_number(double a, double b) { return a == b && std::signbit(a) == std::
 
 bool is_activation(const Node& node) {
   const OpRow* row = find_op(node.op);
-  return row && row->form == Form::pointwise && row->max_operands == 1 && node.op != FRL_OP_cast &&
+  return row && row->form == Form::pointwise && row->max_operands == 1 &&
          node.op != FRL_OP_identity && node.attributes == Attributes(node.op);
 }
 
@@ -138,6 +140,10 @@ Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass,
   const size_t n_nodes = graph.n_nodes();
   std::vector<bool> swallowed(n_nodes);
   bool changed = false;
+  const auto reject = [&](size_t node, std::string reason) {
+    context.report.candidates.push_back(
+        {pass, "", graph.source_text(graph.node(NodeId(node))), false, std::move(reason)});
+  };
   for (size_t i = n_nodes; i-- > 0;) {
     if (swallowed[i] || graph.node(NodeId(i)).device != context.number) continue;
     for (const FusionRow& row : rows) {
@@ -147,48 +153,25 @@ Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass,
                       [&](NodeId id) { return swallowed[index(id)]; }))
         continue;
       if (std::string reason = row.guard(found); !reason.empty()) {
-        context.report.candidates.push_back(
-            {pass, "", graph.source_text(graph.node(NodeId(i))), false, std::move(reason)});
+        reject(i, std::move(reason));
         continue;
       }
       graph.set_sources(merged_sources(graph, found.nodes));
       graph.set_device(context.number);
       auto region = row.emit(found);
       if (!region.ok()) {
-        context.report.candidates.push_back(
-            {pass, "", graph.source_text(graph.node(NodeId(i))), false, region.status().message()});
+        reject(i, region.status().message());
         continue;
       }
       const ValueId old = graph.node(NodeId(i)).results[0], by = graph.node(*region).results[0];
-      if (graph.type(old) != graph.type(by) || !admit(graph, context, pass, *region, found.nodes))
+      if (graph.type(old) != graph.type(by)) {
+        reject(i, cat("result: want ", to_string(graph.type(old)), ", got ",
+                      to_string(graph.type(by))));
         continue;
+      }
+      if (!admit(graph, context, pass, *region, found.nodes)) continue;
       graph.replace(old, by);
       for (NodeId id : found.nodes) swallowed[index(id)] = true;
-      changed = true;
-      break;
-    }
-  }
-  return changed;
-}
-
-Result<bool> rewrite(Graph& graph, std::span<const Rule> rules) {
-  const std::vector<uint32_t> uses = graph.count_uses();
-  // Rules keep what they match, so how often a value is used does not matter to them.
-  const std::vector<uint32_t> once(uses.size(), 1);
-  const size_t n_nodes = graph.n_nodes();
-  bool changed = false;
-  for (size_t i = 0; i < n_nodes; ++i) {
-    if (graph.node(NodeId(i)).results.size() != 1) continue;
-    for (const Rule& rule : rules) {
-      Match found{graph};
-      if (!match(graph, once, NodeId(i), rule.pattern, &found)) continue;
-      graph.set_sources(graph.node(NodeId(i)).sources);
-      graph.set_device(graph.node(NodeId(i)).device);
-      FRL_LET(const ValueId by, rule.result(found));
-      const ValueId old = graph.node(NodeId(i)).results[0];
-      // x[1] + 0[4] is a broadcast, not an identity: only an equal type may stand for the old one.
-      if (by == kNoValue || graph.type(by) != graph.type(old)) continue;
-      graph.replace(old, by);
       changed = true;
       break;
     }

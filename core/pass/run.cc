@@ -40,7 +40,8 @@ Status run_passes(Graph& graph, Group group, PassContext& context) {
       const auto start = std::chrono::steady_clock::now();
       FRL_LET(record.changed, row.pass->run(graph, context));
       graph.set_sources({}), graph.set_device(-1);
-      if (record.changed) graph.compact();
+      // A rejected candidate leaves its region behind, without users.
+      if (record.changed || graph.n_nodes() > record.nodes_before) graph.compact();
       record.time_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
       record.nodes_after = graph.n_nodes();
       if (record.changed && context.options.verify)

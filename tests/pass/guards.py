@@ -64,6 +64,8 @@ def survives(build, root, number, row):
 def main():
     build, root = os.path.abspath(sys.argv[1]), os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
     os.makedirs(os.path.join(build, "guards"), exist_ok=True)
+    if subprocess.run([os.path.join(build, "bin/test_pass"), "--gtest_brief=1"], capture_output=True, cwd=build).returncode:
+        sys.exit("test_pass: want it to pass with every guard in place")
     table = list(rows())
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda n: survives(build, root, n, table[n]), range(len(table))))
