@@ -55,7 +55,7 @@ Bounds bound_sum(const NodeCall& call, Bounded y, const Tensor& terms, const Ten
     if (t + p >= std::min(sums.overflow(), format.overflow())) return kInfinite;  // partial sums may leave the range
     const double own = sum_error(licence, y.type.type, v, t, n) + n * 0x1p-53 * t;
     // The sign of a sum's zero is the order's.
-    return p + own + format.ulp(std::fabs(v) + p + own) / 2 + 0x1p-1074;
+    return p + own + format.ulp(std::fabs(v) + p + own) / 2 + kLooseZero;
   });
   return one(std::move(y));
 }
@@ -78,20 +78,20 @@ Bounds bound_times(const NodeCall& call, Bounded y, double n) {
     if (!std::isfinite(v)) return std::isfinite(most.at_f64(i)) || call.is_exact() ? 0.0 : kInfinite;
     // The order decides which partial products leave the range.
     if (large.at_f64(i) >= format.overflow() || small.at_f64(i) < format.min_normal()) return kInfinite;
-    return most.at_f64(i) - size.at_f64(i) + (k * sum_eps(call.licence, y.type.type) + n * 0x1p-53) * std::fabs(v) + format.ulp(v) / 2 + 0x1p-1074;
+    return most.at_f64(i) - size.at_f64(i) + (k * sum_eps(call.licence, y.type.type) + n * 0x1p-53) * std::fabs(v) + format.ulp(v) / 2 + kLooseZero;
   });
   return one(std::move(y));
 }
 
 Bounds bound_extreme(const NodeCall& call, Bounded y, Attributes by_max) {
   if (call.is_exact()) {
-    add_error(y, [&](int64_t i) { return y.at(i) == 0 ? 0x1p-1074 : 0.0; });
+    add_error(y, [&](int64_t i) { return y.at(i) == 0 ? kLooseZero : 0.0; });
     return one(std::move(y));
   }
   std::vector<Tensor> operands;
   for (size_t i = 0; i < call.operands.size(); ++i) operands.push_back(!call.has(i) ? Tensor() : is_index(call.node.op, i) ? call.in(i).value : errors(call.in(i)));
   FRL_LET(auto results, evaluate_op(call.node.op, by_max, operands));
-  y.error = tabulate(y.value.shape(), [&](int64_t i) { return std::max(0.0, results[0].at_f64(i)) + 0x1p-1074; });
+  y.error = tabulate(y.value.shape(), [&](int64_t i) { return std::max(0.0, results[0].at_f64(i)) + kLooseZero; });
   return one(std::move(y));
 }
 

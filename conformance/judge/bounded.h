@@ -25,6 +25,7 @@ struct Licence {
   Type accumulate = Type::none;     // none: the result's type
   uint32_t fp = 0;                  // FRL_FP_*
   uint32_t compute = FRL_COMPUTE_IEEE;
+  bool leaves_wide = false;         // the result leaves a region whose inner values are not rounded
   bool is_wide = false;             // the result is an inner value and is not rounded to its type
   bool may_contract = false;        // the result is a product that only sums use, and FRL_FP_CONTRACTS is claimed
 
@@ -81,6 +82,7 @@ void settle(Bounded& y, const Licence& licence);
 
 // Rules.
 Bounds bound_pointwise(const NodeCall& call);
+bool rounds(OpId pointwise);  // whether its result may lie between its operands' numbers
 Bounds bound_move(const NodeCall& call);
 Bounds bound_select_places(const NodeCall& call);  // arg_reduce, topk, nonzero, ...: exact or not judged
 Bounds bound_reduce(const NodeCall& call);

@@ -120,7 +120,7 @@ Outcome judge_pair(const Tensor& fused, const Tensor& unfused, const Expected& w
     const double apart = std::fabs(want_fused.value[i] - want_unfused.value[i]);
     want.value[i] = unfused.at_f64(int64_t(i));
     want.bound[i] += want_unfused.bound[i] + (std::isnan(apart) ? 0 : apart);
-    if (want.bound[i] == 0) want.bound[i] = 0x1p-1074;
+    if (want.bound[i] == 0) want.bound[i] = kLooseZero;
   }
   Outcome out = judge(fused, want, FRL_FP_LOSES_ZERO_SIGN);
   if (!out.text.empty()) out.text = "fused against unfused: " + out.text;

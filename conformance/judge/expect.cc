@@ -99,7 +99,10 @@ class Walk {
     for (ValueId id : node.results) call.results.push_back(graph.type(id));
     auto results = rule_of(*row)(call);
     if (!results.ok()) return std::move(results).within(row->name).status();
+    const NodeRule rule = rule_of(*row);
+    const bool keeps_numbers = rule == bound_move || (rule == bound_pointwise && !rounds(row->id));
     for (Bounded& y : *results) {
+      if (call.licence.leaves_wide && keeps_numbers && is_float(y.type.type)) round_result(y, call.licence, true);
       settle(y, call.licence);
       if (around.kind && !is_output(graph, node)) leave_range(y, call.licence);
     }
@@ -164,6 +167,7 @@ class Walk {
     const bool wide = inner_ == Inner::claimed ? around.kind->fp & FRL_FP_WIDE_INSIDE : inner_ == Inner::wide;
     const bool output = is_output(graph, node);
     out.is_wide = wide && !output;
+    out.leaves_wide = wide && output;
     out.may_contract = (wide && output && is_used(graph, node)) ||
                        (node.op == FRL_OP_mul && out.fp & FRL_FP_CONTRACTS && !output && only_sums_use(graph, node));
     return out;

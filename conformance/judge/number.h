@@ -8,6 +8,8 @@
 namespace ferrule::conformance {
 
 constexpr double kInfinite = INFINITY;
+// The bound of a zero whose sign is free: no number of use, but it lives through a few products.
+constexpr double kLooseZero = 0x1p-1000;
 
 struct FloatFormat {
   int digits;        // of the significand, the hidden one too

@@ -45,6 +45,7 @@ std::vector<Corner> corners(size_t n_operands) {
 // How far `other` is from v; what differs in class is infinitely far.
 double distance(double v, double other) {
   if (std::isnan(v) || std::isnan(other)) return std::isnan(v) && std::isnan(other) ? 0.0 : kInfinite;
+  if (v == 0 && other == 0) return std::signbit(v) == std::signbit(other) ? 0 : kLooseZero;
   if (v == other) return 0;
   return std::fabs(v - other);
 }
@@ -157,6 +158,8 @@ void add_ulps(const NodeCall& call, const Ceiling& ceiling, double ulps, Bounded
 
 }  // namespace
 
+bool rounds(OpId op) { return op != FRL_OP_select && ceiling_of(op).ulps > 0; }
+
 Bounds bound_pointwise(const NodeCall& call) {
   if (call.node.op == FRL_OP_select) return bound_select(call);
   FRL_LET(auto results, evaluate_call(call));
@@ -171,8 +174,9 @@ Bounds bound_pointwise(const NodeCall& call) {
       add_ulps(call, ceiling, ulps, y);
     else if (ulps > 0)
       round_correctly(call, y);
-    if (call.node.op == FRL_OP_max || call.node.op == FRL_OP_min)  // of two zeros either one
-      add_error(y, [&](int64_t i) { return y.at(i) == 0 ? 0x1p-1074 : 0.0; });
+    // Of two zeros max and min may give either; whose sign a remainder of 0 has, no row says.
+    if (call.node.op == FRL_OP_max || call.node.op == FRL_OP_min || call.node.op == FRL_OP_mod)
+      add_error(y, [&](int64_t i) { return y.at(i) == 0 ? kLooseZero : 0.0; });
   }
   return std::vector<Bounded>{std::move(y)};
 }
