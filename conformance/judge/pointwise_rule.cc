@@ -151,7 +151,9 @@ void add_ulps(const NodeCall& call, const Ceiling& ceiling, double ulps, Bounded
     if (!std::isfinite(v) || (v == 0 && x == 0)) continue;  // exact, the sign too
     own[size_t(i)] = ulps * format.ulp(unit_at(call, ceiling.form, v, x) + y.error_at(i));
     const double tiny = format.min_normal() * std::max(1.0, std::fabs(x));
-    if (ceiling.form == CeilingForm::composed && std::fabs(v) <= 2 * tiny) own[size_t(i)] += tiny;
+    if (ceiling.form == CeilingForm::plain) continue;
+    if (std::fabs(v) <= 2 * tiny) own[size_t(i)] += tiny;
+    if (8 * std::fabs(v) >= format.overflow()) own[size_t(i)] = kInfinite;  // a step may overflow
   }
   add_error(y, [&](int64_t i) { return own[size_t(i)]; });
 }
