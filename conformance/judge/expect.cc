@@ -104,7 +104,7 @@ class Walk {
     for (Bounded& y : *results) {
       if (call.licence.leaves_wide && keeps_numbers && is_float(y.type.type)) round_result(y, call.licence, true);
       settle(y, call.licence);
-      if (around.kind && !is_output(graph, node)) leave_range(y, call.licence);
+      if (!is_output(graph, node)) leave_range(y, call.licence);
     }
     return results;
   }
