@@ -1,0 +1,24 @@
+#include "conformance/report/reports.h"
+
+#include <fstream>
+
+#include "conformance/report/json_lines.h"
+#include "core/base/text.h"
+
+namespace ferrule::conformance {
+
+std::vector<ReportFile> report_files(const Report& report, std::span<const Family> families) {
+  (void)families;
+  return {{"report.jsonl", to_json_lines(report)}};
+}
+
+Status write_reports(const Report& report, std::span<const Family> families, const std::string& folder) {
+  for (const ReportFile& file : report_files(report, families)) {
+    std::ofstream out(cat(folder, "/", file.name), std::ios::binary | std::ios::trunc);
+    out << file.text;
+    if (!out.flush()) return Status(Code::not_found, cat("report: cannot write ", folder, "/", file.name));
+  }
+  return {};
+}
+
+}  // namespace ferrule::conformance
