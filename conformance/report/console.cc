@@ -30,6 +30,10 @@ std::string replay_line(const std::string& name, const std::string& tail) {
   return cat("ferrule-conformance replay '", name, "' ", tail);
 }
 
+std::string replay_tail(const Facts& f) {
+  return cat("'", f.plugin_file, "' --device ", f.device_number < 0 ? 0 : f.device_number, " --seed ", f.seed, " --depth ", f.depth);
+}
+
 Console::Console(std::span<const Family> families, bool terminal, std::string replay_tail)
     : families_(families), terminal_(terminal), replay_tail_(std::move(replay_tail)) {}
 

@@ -35,6 +35,8 @@ class Console {
 };
 
 // "ferrule-conformance replay 'F/add' PLUGIN --seed 1 ..."
+//   tail  replay_tail() of the facts, or the same with the plugin's path
 std::string replay_line(const std::string& name, const std::string& tail);
+std::string replay_tail(const Facts& facts);
 
 }  // namespace ferrule::conformance

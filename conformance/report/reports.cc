@@ -8,8 +8,10 @@
 namespace ferrule::conformance {
 
 std::vector<ReportFile> report_files(const Report& report, std::span<const Family> families) {
-  (void)families;
-  return {{"report.jsonl", to_json_lines(report)}};
+  return {{"report.jsonl", to_json_lines(report)},
+          {"junit.xml", to_junit(report, families)},
+          {"report.html", to_html(report, families)},
+          {"badge.svg", to_badge(report)}};
 }
 
 Status write_reports(const Report& report, std::span<const Family> families, const std::string& folder) {

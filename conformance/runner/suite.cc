@@ -207,6 +207,12 @@ Status prepare(Run& run, const std::string& command_line) {
   return select(run);
 }
 
+// With the path as it was given, for this terminal.
+std::string replay_tail_of(Facts facts, const std::string& path) {
+  facts.plugin_file = path;
+  return replay_tail(facts);
+}
+
 }  // namespace
 
 int run_suite(std::span<const Family> families, const Options& options, const std::string& command_line) {
@@ -216,7 +222,7 @@ int run_suite(std::span<const Family> families, const Options& options, const st
   if (!options.report.empty() && !fs::create_directories(options.report, code) && code)
     return complain(cat("--report: ", options.report, ": ", code.message()));
   const Facts& facts = run.report.facts;
-  Console console(families, ::isatty(1), cat(options.plugin, " --device ", std::max<int64_t>(0, facts.device_number), " --seed ", facts.seed, " --depth ", facts.depth));
+  Console console(families, ::isatty(1), replay_tail_of(facts, options.plugin));
   run_cases(run, console, options.report);
   std::sort(run.report.problems.begin(), run.report.problems.end());
   run.report.problems.erase(std::unique(run.report.problems.begin(), run.report.problems.end()), run.report.problems.end());
