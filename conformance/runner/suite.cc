@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -64,6 +65,22 @@ int level_of(const Run& run, const std::string& name) {
   return 0;
 }
 
+bool is_part(const Options& options) { return !options.families.empty() || !options.case_glob.empty(); }
+
+// The job of the listing: families that can have none of the cases are left out.
+Result<Job> listing_job(const Run& run) {
+  const Options& options = run.options;
+  Job job = job_of(run.families, options);
+  if (!options.families.empty()) {
+    FRL_LET(job.families, family_ids(run.families, options.families));
+  }
+  const std::string& glob = options.case_glob;
+  std::erase_if(job.families, [&](char id) {
+    return level_of(run, std::string(1, id)) > options.level || (glob.size() > 1 && glob[1] == '/' && std::isalpha(glob[0]) && glob[0] != id);
+  });
+  return job;
+}
+
 Status select(Run& run) {
   const Options& options = run.options;
   Facts& facts = run.report.facts;
@@ -77,7 +94,8 @@ Status select(Run& run) {
     if (!facts.only.empty() && !glob_matches(facts.only, name)) continue;
     run.report.listed.push_back(name);
   }
-  if (run.report.listed.empty() && (!facts.families.empty() || !facts.only.empty()))
+  const bool could_list = run.listing.problems.empty() && facts.load_text.empty() && facts.device_text.empty();
+  if (run.report.listed.empty() && could_list && is_part(options))
     return Status(Code::invalid_argument, "selection: no case has such a name");
   return {};
 }
@@ -97,10 +115,11 @@ void fill_facts(Run& run, const std::string& command_line) {
 }
 
 // Shares of the list, run by several threads that each have processes of their own.
-void run_shares(const Run& run, const std::vector<std::string>& cases, size_t n_threads, const Watch& watch, std::vector<std::string>& problems) {
+//   mixed  cases of several families may share a process
+void run_shares(const Run& run, const std::vector<std::string>& cases, size_t n_threads, bool mixed, const Watch& watch, std::vector<std::string>& problems) {
   std::vector<std::vector<std::string>> shares;
   for (const std::string& name : cases) {
-    if (shares.empty() || shares.back().size() == kShare || shares.back()[0][0] != name[0]) shares.emplace_back();
+    if (shares.empty() || shares.back().size() == kShare || (!mixed && shares.back()[0][0] != name[0])) shares.emplace_back();
     shares.back().push_back(name);
   }
   std::atomic<size_t> next{0};
@@ -165,7 +184,7 @@ void run_shuffled(Run& run, Sink& sink, size_t n_threads) {
                       const std::lock_guard lock(mutex);
                       if (record.verdict != Verdict::pass) spoilt.push_back(record);
                     }};
-  run_shares(run, passed, n_threads, watch, run.report.problems);
+  run_shares(run, passed, n_threads, true, watch, run.report.problems);
   for (Record& record : spoilt) {
     record.text = cat("in another order: ", record.text);
     sink.records[record.name] = record;
@@ -178,8 +197,8 @@ void run_cases(Run& run, Console& console, const std::string& folder) {
   for (const std::string& name : run.report.listed) (level_of(run, name) == kTimedLevel ? timed : plain).push_back(name);
   const size_t n_threads = run.options.jobs > 0 ? size_t(run.options.jobs) : std::max<size_t>(1, available_processors() / 2);
   console.start(run.report.facts, run.report.listed);
-  run_shares(run, plain, n_threads, sink.watch(), run.report.problems);
-  run_shares(run, timed, 1, sink.watch(), run.report.problems);
+  run_shares(run, plain, n_threads, false, sink.watch(), run.report.problems);
+  run_shares(run, timed, 1, false, sink.watch(), run.report.problems);
   if (run.options.depth == "deep") run_shuffled(run, sink, n_threads);
   for (const std::string& name : run.report.listed) run.report.records.push_back(sink.records[name]);
 }
@@ -197,12 +216,13 @@ Status prepare(Run& run, const std::string& command_line) {
     FRL_LET(const auto own, read_waivers(run.options.waivers, true));
     all.insert(all.begin(), own.begin(), own.end());
   }
-  run.listing = list_cases(run.families, job_of(run.families, run.options), run.options.limits);
+  FRL_LET(const Job job, listing_job(run));
+  run.listing = list_cases(run.families, job, run.options.limits);
   fill_facts(run, command_line);
   run.report.problems = run.listing.problems;
   run.waivers = waivers_for(all, run.report.facts, run.report.notes);
-  // A shallow list lacks cases that a waiver may be about.
-  if (run.options.depth != "smoke")
+  // Another list lacks cases that a waiver may be about.
+  if (run.options.depth != "smoke" && run.options.level == kTimedLevel && !is_part(run.options))
     for (std::string& bad : bad_patterns(run.waivers, run.listing.cases)) run.report.problems.push_back(std::move(bad));
   return select(run);
 }
