@@ -1,3 +1,6 @@
-#include "conformance/suite/case.h"
+#include "conformance/runner/program.h"
 
-int main() { return 2; }
+int main(int argc, char** argv) {
+  using namespace ferrule::conformance;
+  return run_program(families(), argc, argv);
+}
