@@ -25,12 +25,15 @@ struct RunResult {
   std::vector<Tensor> results;    // dense, as computed; with written extents applied
   std::string damage;             // "" or what the guards found, as a sentence
   uint64_t step_ns = 0;           // of the last run, if asked for
+  uint64_t scratch_bytes = 0;     // that the kernel asked for
+  std::vector<frl_alias> aliases;
 };
 
 struct RunOptions {
   std::vector<Lay> operands, results;  // shorter lists are filled up with dense ones
   uint32_t compute = 1;                // FRL_COMPUTE_IEEE
-  uint32_t workers = 0;                // of the host's team; 0: all
+  bool late = false;                   // tensors come with each submit, not with the recording
+  bool imported = false;               // operands are the caller's memory, where a space takes it
   int repeats = 1;                     // submits of the same recording
   std::vector<int64_t> extents;        // of given symbols, in their order
   bool time = false;
@@ -40,7 +43,8 @@ struct RunOptions {
 //   thread  one at a time
 class Rig {
  public:
-  static Result<std::unique_ptr<Rig>> open(const Target& target);
+  // workers 0: on the target's own driver; else the file is loaded anew with a team of so many.
+  static Result<std::unique_ptr<Rig>> open(const Target& target, uint32_t workers = 0);
 
   Device& device() { return *device_; }
   Queue& queue() { return *queue_; }
@@ -49,9 +53,9 @@ class Rig {
   // The claims' answer, then the plugin's own refuse(), for node 0 of a one-node graph.
   Refusal asks(const Graph& one_node, const RunOptions& options = {}) const;
 
-  // Compiles and runs node 0 of a one-node graph on `operands` (as many as the node's; an empty
-  // tensor where one is missing or is a literal).
-  RunResult run(const Graph& one_node, std::span<const Tensor> operands, const RunOptions& options = {});
+  // Compiles and runs node 0 of a one-node graph. `inputs` as one_node.inputs(); parameters and
+  // literals bring their own values.
+  RunResult run(const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options = {});
 
   // The nodes of `graph` one by one on the device, without any fusion: what fused regions are
   // compared with. `inputs` as graph.inputs().
@@ -59,6 +63,8 @@ class Rig {
 
  private:
   Rig() = default;
+  Status reopen_queue();
+  std::shared_ptr<Driver> driver_;
   std::shared_ptr<Device> device_;
   std::unique_ptr<Queue> queue_;
 };

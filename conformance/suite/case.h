@@ -53,6 +53,8 @@ struct Target {
 struct Case {
   std::string name;  // "F/add/f32/bias_row": family, subject, then what varies
   std::function<Outcome(const Target&)> run;
+  // Optional: what `explain` shows of it, such as the region's text form.
+  std::function<std::string(const Target&)> text = {};
 };
 
 struct Family {

@@ -41,18 +41,31 @@ class Expected {
 template <class T>
 constexpr uint32_t type_of() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, double>) return FERRULE_F64;
-  else if constexpr (std::is_same_v<U, float>) return FERRULE_F32;
-  else if constexpr (std::is_same_v<U, bool>) return FERRULE_BOOL;
-  else if constexpr (std::is_signed_v<U>) return sizeof(U) == 1 ? FERRULE_I8 : sizeof(U) == 2 ? FERRULE_I16 : sizeof(U) == 4 ? FERRULE_I32 : FERRULE_I64;
-  else return sizeof(U) == 1 ? FERRULE_U8 : sizeof(U) == 2 ? FERRULE_U16 : sizeof(U) == 4 ? FERRULE_U32 : FERRULE_U64;
+  if constexpr (std::is_same_v<U, double>)
+    return FERRULE_F64;
+  else if constexpr (std::is_same_v<U, float>)
+    return FERRULE_F32;
+  else if constexpr (std::is_same_v<U, bool>)
+    return FERRULE_BOOL;
+  else if constexpr (std::is_signed_v<U>)
+    return sizeof(U) == 1   ? FERRULE_I8
+           : sizeof(U) == 2 ? FERRULE_I16
+           : sizeof(U) == 4 ? FERRULE_I32
+                            : FERRULE_I64;
+  else
+    return sizeof(U) == 1   ? FERRULE_U8
+           : sizeof(U) == 2 ? FERRULE_U16
+           : sizeof(U) == 4 ? FERRULE_U32
+                            : FERRULE_U64;
 }
 
 // A named view of the caller's elements; they must outlive the run.
 //   shapes  the product of `extents` is elements.size()
 template <class T>
-ferrule_tensor tensor(const char* name, std::span<const T> elements, std::span<const int64_t> extents) {
-  ferrule_tensor out{name, elements.data(), elements.size_bytes(), {}, uint32_t(extents.size()), type_of<T>()};
+ferrule_tensor tensor(const char* name, std::span<const T> elements,
+                      std::span<const int64_t> extents) {
+  ferrule_tensor out{name, elements.data(),          elements.size_bytes(),
+                     {},   uint32_t(extents.size()), type_of<T>()};
   for (size_t i = 0; i < extents.size() && i < FERRULE_MAX_RANK; ++i) out.extents[i] = extents[i];
   return out;
 }
@@ -85,7 +98,8 @@ class Stream {
   Expected<Outputs> run(std::span<const ferrule_tensor> inputs) {
     ferrule_error error{};
     ferrule_result* result = nullptr;
-    if (ferrule_stream_run(stream_.get(), inputs.data(), uint32_t(inputs.size()), &result, &error)) return Error{error.code, error.text};
+    if (ferrule_stream_run(stream_.get(), inputs.data(), uint32_t(inputs.size()), &result, &error))
+      return Error{error.code, error.text};
     return Outputs(result);
   }
 
@@ -99,16 +113,19 @@ class Session {
   Expected<Outputs> run(std::span<const ferrule_tensor> inputs) const {
     ferrule_error error{};
     ferrule_result* result = nullptr;
-    if (ferrule_run(session_.get(), inputs.data(), uint32_t(inputs.size()), &result, &error)) return Error{error.code, error.text};
+    if (ferrule_run(session_.get(), inputs.data(), uint32_t(inputs.size()), &result, &error))
+      return Error{error.code, error.text};
     return Outputs(result);
   }
   // states: input -> the output that is its next value
   Expected<Stream> stream(const std::map<std::string, std::string>& states) const {
     std::vector<const char*> names;
-    for (const auto& [input, output] : states) names.push_back(input.c_str()), names.push_back(output.c_str());
+    for (const auto& [input, output] : states)
+      names.push_back(input.c_str()), names.push_back(output.c_str());
     ferrule_error error{};
     ferrule_stream* stream = nullptr;
-    if (ferrule_stream_open(session_.get(), names.data(), uint32_t(states.size()), &stream, &error)) return Error{error.code, error.text};
+    if (ferrule_stream_open(session_.get(), names.data(), uint32_t(states.size()), &stream, &error))
+      return Error{error.code, error.text};
     return Stream(stream);
   }
   std::vector<ferrule_value> inputs() const {
@@ -138,7 +155,8 @@ class Runtime {
   Expected<Session> load(const std::string& path) const {
     ferrule_error error{};
     ferrule_session* session = nullptr;
-    if (ferrule_load(runtime_.get(), path.c_str(), &session, &error)) return Error{error.code, error.text};
+    if (ferrule_load(runtime_.get(), path.c_str(), &session, &error))
+      return Error{error.code, error.text};
     return Session(session);
   }
   std::vector<ferrule_verdict> verdicts() const {

@@ -19,7 +19,9 @@ uint64_t hash_bytes(const void* data, size_t size_bytes, uint64_t seed) {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const auto failed = [&] { return Status(Code::not_found, cat(path, ": ", std::strerror(errno))); };
+  const auto failed = [&] {
+    return Status(Code::not_found, cat(path, ": ", std::strerror(errno)));
+  };
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return failed();
   struct stat facts {};
@@ -41,7 +43,8 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
       ::close(fd);
       return status;
     }
-    file.owner_ = std::shared_ptr<const void>(at, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
+    file.owner_ = std::shared_ptr<const void>(
+        at, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
     file.bytes_ = {static_cast<const std::byte*>(at), size};
   }
   ::close(fd);

@@ -19,8 +19,12 @@ constexpr uint64_t align_up(uint64_t size_bytes, uint64_t alignment_bytes) {
 }
 
 // a * b and a + b, or false on overflow.
-inline bool checked_mul(int64_t a, int64_t b, int64_t* out) { return !__builtin_mul_overflow(a, b, out); }
-inline bool checked_add(int64_t a, int64_t b, int64_t* out) { return !__builtin_add_overflow(a, b, out); }
+inline bool checked_mul(int64_t a, int64_t b, int64_t* out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+inline bool checked_add(int64_t a, int64_t b, int64_t* out) {
+  return !__builtin_add_overflow(a, b, out);
+}
 
 // FNV-1a, 64 bits; continues from `seed`. For cache keys, never for trust.
 uint64_t hash_bytes(const void* data, size_t size_bytes, uint64_t seed = 1469598103934665603ull);

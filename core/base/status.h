@@ -69,8 +69,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {}        // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const& { return status_; }
@@ -100,17 +100,17 @@ class [[nodiscard]] Result {
 #define FRL_JOIN(a, b) FRL_JOIN_(a, b)
 
 // Returns the status of `expr` from this function unless it is ok.
-#define FRL_TRY(expr)                                        \
-  do {                                                       \
-    if (auto frl_status_ = (expr); !frl_status_.ok())        \
-      return ::ferrule::status_of(std::move(frl_status_));   \
+#define FRL_TRY(expr)                                      \
+  do {                                                     \
+    if (auto frl_status_ = (expr); !frl_status_.ok())      \
+      return ::ferrule::status_of(std::move(frl_status_)); \
   } while (false)
 
 // FRL_LET(const Graph graph, import(model)): declares, or returns the status.
 #define FRL_LET(decl, expr) FRL_LET_(FRL_JOIN(frl_result_, __LINE__), decl, expr)
-#define FRL_LET_(name, decl, expr)                                  \
-  auto name = (expr);                                               \
-  if (!name.ok()) return ::ferrule::status_of(std::move(name));     \
+#define FRL_LET_(name, decl, expr)                              \
+  auto name = (expr);                                           \
+  if (!name.ok()) return ::ferrule::status_of(std::move(name)); \
   decl = std::move(name).value()
 
 namespace ferrule {

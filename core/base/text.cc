@@ -88,7 +88,11 @@ namespace {
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return uint8_t(text[i]); };
   const uint8_t lead = byte(0);
-  const size_t n = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+  const size_t n = lead < 0x80       ? 1
+                   : lead >> 5 == 6  ? 2
+                   : lead >> 4 == 14 ? 3
+                   : lead >> 3 == 30 ? 4
+                                     : 0;
   if (n == 0 || n > text.size()) return 0;
   uint32_t point = n == 1 ? lead : lead & (0x7f >> n);
   for (size_t i = 1; i < n; ++i) {

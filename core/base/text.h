@@ -22,15 +22,11 @@ inline void put(std::string& out, const std::string& part) { out += part; }
 inline void put(std::string& out, char part) { out += part; }
 inline void put(std::string& out, bool part) { out += part ? "true" : "false"; }
 template <class T>
-  requires std::is_integral_v<T>
-void put(std::string& out, T part) {
-  out += std::to_string(part);
-}
+requires std::is_integral_v<T>
+void put(std::string& out, T part) { out += std::to_string(part); }
 template <class T>
-  requires std::is_floating_point_v<T>
-void put(std::string& out, T part) {
-  out += number_text(double(part));
-}
+requires std::is_floating_point_v<T>
+void put(std::string& out, T part) { out += number_text(double(part)); }
 }  // namespace text_detail
 
 // cat("want ", 3, ", got ", name)

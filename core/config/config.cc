@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr KeyKind text = KeyKind::text, list = KeyKind::list, integer = KeyKind::integer, boolean = KeyKind::boolean,
-                  choice = KeyKind::choice;
+constexpr KeyKind text = KeyKind::text, list = KeyKind::list, integer = KeyKind::integer,
+                  boolean = KeyKind::boolean, choice = KeyKind::choice;
 constexpr KeyRow kKeys[] = {
 #define KEY(name, kind, fallback, doc) {name, kind, fallback, doc},
 #include "core/config/keys.def"
@@ -45,7 +45,8 @@ Status unknown_key(const std::string& key) {
   std::vector<std::string> names;
   for (const KeyRow& row : kKeys) names.push_back(row.name);
   std::string near = nearest(key, names);
-  return Status(Code::invalid_argument, cat("key ", key, ": want a known key", near.empty() ? "" : cat("; did you mean ", near)));
+  return Status(Code::invalid_argument, cat("key ", key, ": want a known key",
+                                            near.empty() ? "" : cat("; did you mean ", near)));
 }
 
 }  // namespace
@@ -54,30 +55,38 @@ std::span<const KeyRow> config_keys() { return kKeys; }
 
 Config::Config() {
   for (const KeyRow& row : kKeys)
-    settings_[row.name] = {row.kind == KeyKind::list ? as_list(row.fallback) : std::vector<std::string>{row.fallback}, "built-in"};
+    settings_[row.name] = {
+        row.kind == KeyKind::list ? as_list(row.fallback) : std::vector<std::string>{row.fallback},
+        "built-in"};
 }
 
 Status Config::check(const std::string& key, const Setting& setting) const {
   const KeyRow* row = find_key(key);
   if (!row) return key.rfind(kPluginPrefix, 0) == 0 ? Status() : unknown_key(key);
   const std::string value = setting.values.size() == 1 ? setting.values[0] : join(setting.values);
-  const auto wrong = [&](std::string want) { return Status(Code::invalid_argument, cat("key ", key, ": want ", want, ", got ", json_quote(value))); };
+  const auto wrong = [&](std::string want) {
+    return Status(Code::invalid_argument,
+                  cat("key ", key, ": want ", want, ", got ", json_quote(value)));
+  };
   if (row->kind != KeyKind::list && setting.values.size() != 1) return wrong("one value");
   if (row->kind == KeyKind::integer) {
     const auto number = parse_int(value);
     if (!number || *number < 0) return wrong("an integer of 0 or more");
   }
-  if (row->kind == KeyKind::boolean && value != "true" && value != "false") return wrong("true or false");
+  if (row->kind == KeyKind::boolean && value != "true" && value != "false")
+    return wrong("true or false");
   if (row->kind == KeyKind::choice) {
     const auto choices = choices_of(*row);
-    if (std::find(choices.begin(), choices.end(), value) == choices.end()) return wrong(join(choices, ", "));
+    if (std::find(choices.begin(), choices.end(), value) == choices.end())
+      return wrong(join(choices, ", "));
   }
   return {};
 }
 
 Status Config::set(const std::string& key, const std::string& value, const std::string& origin) {
   const KeyRow* row = find_key(key);
-  Setting setting{row && row->kind == KeyKind::list ? as_list(value) : std::vector<std::string>{value}, origin};
+  Setting setting{
+      row && row->kind == KeyKind::list ? as_list(value) : std::vector<std::string>{value}, origin};
   FRL_TRY(check(key, setting));
   settings_[key] = std::move(setting);
   return {};
@@ -87,7 +96,9 @@ Status Config::add_file(const std::string& path) {
   std::error_code code;
   const auto size = fs::file_size(path, code);
   if (code) return Status(Code::not_found, cat(path, ": ", code.message()));
-  if (size > kMostFileBytes) return Status(Code::out_of_limits, cat(path, ": want at most ", int64_t(kMostFileBytes), " bytes, got ", int64_t(size)));
+  if (size > kMostFileBytes)
+    return Status(Code::out_of_limits, cat(path, ": want at most ", int64_t(kMostFileBytes),
+                                           " bytes, got ", int64_t(size)));
   std::ifstream file(path, std::ios::binary);
   std::stringstream contents;
   contents << file.rdbuf();
@@ -99,10 +110,13 @@ Status Config::add_standard_files(const std::string& start) {
   std::vector<std::string> paths = {"/etc/ferrule/ferrule.toml"};
   const char* home = std::getenv("HOME");
   const char* xdg = std::getenv("XDG_CONFIG_HOME");
-  if (xdg && *xdg) paths.push_back(cat(xdg, "/ferrule/ferrule.toml"));
-  else if (home && *home) paths.push_back(cat(home, "/.config/ferrule/ferrule.toml"));
+  if (xdg && *xdg)
+    paths.push_back(cat(xdg, "/ferrule/ferrule.toml"));
+  else if (home && *home)
+    paths.push_back(cat(home, "/.config/ferrule/ferrule.toml"));
   std::error_code code;
-  for (fs::path folder = fs::absolute(start, code); !folder.empty(); folder = folder.parent_path()) {
+  for (fs::path folder = fs::absolute(start, code); !folder.empty();
+       folder = folder.parent_path()) {
     if (fs::exists(folder / "ferrule.toml", code)) {
       paths.push_back((folder / "ferrule.toml").string());
       break;
@@ -114,7 +128,9 @@ Status Config::add_standard_files(const std::string& start) {
   return {};
 }
 
-const std::vector<std::string>& Config::list(std::string_view key) const { return settings_.find(key)->second.values; }
+const std::vector<std::string>& Config::list(std::string_view key) const {
+  return settings_.find(key)->second.values;
+}
 const std::string& Config::text(std::string_view key) const { return list(key)[0]; }
 int64_t Config::integer(std::string_view key) const { return *parse_int(text(key)); }
 bool Config::boolean(std::string_view key) const { return text(key) == "true"; }
@@ -126,7 +142,8 @@ std::map<std::string, std::map<std::string, std::string>> Config::plugin_setting
     // plugin.ID.KEY; the id has dots, the key has none.
     const size_t dot = key.rfind('.');
     if (dot < kPluginPrefix.size()) continue;
-    out[key.substr(kPluginPrefix.size(), dot - kPluginPrefix.size())][key.substr(dot + 1)] = join(setting.values);
+    out[key.substr(kPluginPrefix.size(), dot - kPluginPrefix.size())][key.substr(dot + 1)] =
+        join(setting.values);
   }
   return out;
 }

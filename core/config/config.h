@@ -42,8 +42,8 @@ class Config {
   // One setting on top, as a flag gives it: lists are separated by commas.
   Status set(const std::string& key, const std::string& value, const std::string& origin);
 
-  // The system, user and project files that exist, in that order. The project file is ferrule.toml in
-  // `start` or the nearest folder above.
+  // The system, user and project files that exist, in that order. The project file is ferrule.toml
+  // in `start` or the nearest folder above.
   Status add_standard_files(const std::string& start);
 
   const std::string& text(std::string_view key) const;

@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/config/config.h"
+#include "core/config/document.h"
 
 namespace ferrule {
 namespace {
@@ -29,8 +30,11 @@ Result<std::string> scalar(const toml::node& node, const std::string& key) {
   return Status(Code::invalid_argument, cat("key ", key, ": want a text, number, true or false"));
 }
 
-Status flatten(const toml::table& table, const std::string& prefix, const std::string& name, int depth, std::vector<Flattened>& out) {
-  if (depth > kMostNested) return Status(Code::invalid_argument, cat(name, ": want at most ", kMostNested, " nested tables"));
+Status flatten(const toml::table& table, const std::string& prefix, const std::string& name,
+               int depth, std::vector<Flattened>& out) {
+  if (depth > kMostNested)
+    return Status(Code::invalid_argument,
+                  cat(name, ": want at most ", kMostNested, " nested tables"));
   for (const auto& [k, node] : table) {
     const std::string key = prefix.empty() ? std::string(k.str()) : cat(prefix, ".", k.str());
     if (const auto* inner = node.as_table()) {
@@ -57,17 +61,23 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
 }  // namespace
 
 Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
+  if (Status s = check_document(text); !s.ok())
+    return Status(s.code(), cat(name, ":", s.message()));
   const toml::parse_result parsed = toml::parse(text, std::string_view(name));
   if (!parsed) {
     const auto& error = parsed.error();
-    return Status(Code::invalid_argument, cat(name, ":", int64_t(error.source().begin.line), ":", int64_t(error.source().begin.column), ": ", error.description()));
+    return Status(Code::invalid_argument,
+                  cat(name, ":", int64_t(error.source().begin.line), ":",
+                      int64_t(error.source().begin.column), ": ", error.description()));
   }
   std::vector<Flattened> found;
   FRL_TRY(flatten(parsed.table(), "", name, 0, found));
   for (Flattened& flat : found) {
     if (flat.key == "plugins.folders")
-      for (std::string& path : flat.setting.values) path = (std::filesystem::path(folder) / path).lexically_normal().string();
-    if (Status s = check(flat.key, flat.setting); !s.ok()) return std::move(s).within(flat.setting.origin);
+      for (std::string& path : flat.setting.values)
+        path = (std::filesystem::path(folder) / path).lexically_normal().string();
+    if (Status s = check(flat.key, flat.setting); !s.ok())
+      return std::move(s).within(flat.setting.origin);
   }
   for (Flattened& flat : found) settings_[flat.key] = std::move(flat.setting);
   return {};

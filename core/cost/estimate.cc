@@ -8,11 +8,27 @@ namespace {
 // Flops of one element of a pointwise op.
 int64_t flops_of(OpId op) {
   switch (op) {
-    case FRL_OP_identity: case FRL_OP_cast: case FRL_OP_select: case FRL_OP_neg: case FRL_OP_abs: return 1;
-    case FRL_OP_div: case FRL_OP_reciprocal: case FRL_OP_sqrt: case FRL_OP_rsqrt: case FRL_OP_mod: case FRL_OP_fmod: return 4;
-    case FRL_OP_gelu: case FRL_OP_gelu_tanh: case FRL_OP_mish: return 12;
-    case FRL_OP_pow: return 16;
-    default: break;
+    case FRL_OP_identity:
+    case FRL_OP_cast:
+    case FRL_OP_select:
+    case FRL_OP_neg:
+    case FRL_OP_abs:
+      return 1;
+    case FRL_OP_div:
+    case FRL_OP_reciprocal:
+    case FRL_OP_sqrt:
+    case FRL_OP_rsqrt:
+    case FRL_OP_mod:
+    case FRL_OP_fmod:
+      return 4;
+    case FRL_OP_gelu:
+    case FRL_OP_gelu_tanh:
+    case FRL_OP_mish:
+      return 12;
+    case FRL_OP_pow:
+      return 16;
+    default:
+      break;
   }
   if (op >= FRL_OP_exp && op <= FRL_OP_sigmoid) return 8;
   if (op >= FRL_OP_elu && op <= FRL_OP_softsign) return 8;
@@ -29,26 +45,42 @@ int64_t product(const Shape& shape, size_t from) {
 int64_t recurrent_flops(const Graph& graph, const Node& node) {
   const Shape& x = graph.shape(node.operands[0]);
   const int64_t steps = x.rank() == 3 ? x[0] * x[1] : 1;
-  return 2 * steps * (graph.shape(node.operands[1]).n_elements() + graph.shape(node.operands[2]).n_elements());
+  return 2 * steps *
+         (graph.shape(node.operands[1]).n_elements() + graph.shape(node.operands[2]).n_elements());
 }
 
 int64_t plain_flops(const Graph& graph, const Node& node) {
   const Shape& out = graph.shape(node.results[0]);
   const Shape& in = graph.shape(node.operands[0]);
   switch (node.op) {
-    case FRL_OP_matmul: return 2 * out.n_elements() * in.back();
-    case FRL_OP_conv: return 2 * out.n_elements() * product(graph.shape(node.operands[1]), 1);
-    case FRL_OP_conv_transpose: return 2 * in.n_elements() * product(graph.shape(node.operands[1]), 1);
-    case FRL_OP_softmax: case FRL_OP_log_softmax: return 12 * out.n_elements();
-    case FRL_OP_reduce: case FRL_OP_arg_reduce: case FRL_OP_cumulative: return in.n_elements();
-    case FRL_OP_lstm: case FRL_OP_gru: case FRL_OP_rnn: return recurrent_flops(graph, node);
-    case FRL_OP_max_pool: case FRL_OP_avg_pool: {
+    case FRL_OP_matmul:
+      return 2 * out.n_elements() * in.back();
+    case FRL_OP_conv:
+      return 2 * out.n_elements() * product(graph.shape(node.operands[1]), 1);
+    case FRL_OP_conv_transpose:
+      return 2 * in.n_elements() * product(graph.shape(node.operands[1]), 1);
+    case FRL_OP_softmax:
+    case FRL_OP_log_softmax:
+      return 12 * out.n_elements();
+    case FRL_OP_reduce:
+    case FRL_OP_arg_reduce:
+    case FRL_OP_cumulative:
+      return in.n_elements();
+    case FRL_OP_lstm:
+    case FRL_OP_gru:
+    case FRL_OP_rnn:
+      return recurrent_flops(graph, node);
+    case FRL_OP_max_pool:
+    case FRL_OP_avg_pool: {
       int64_t window = 1;
       for (int64_t extent : node.attributes.list(0)) window *= extent;
       return out.n_elements() * window;
     }
-    case FRL_OP_resize: case FRL_OP_grid_sample: return 8 * out.n_elements();
-    default: return 0;  // movement
+    case FRL_OP_resize:
+    case FRL_OP_grid_sample:
+      return 8 * out.n_elements();
+    default:
+      return 0;  // movement
   }
 }
 
@@ -71,14 +103,18 @@ bool is_view(const Node& node) { return node.op == FRL_OP_reshape; }
 
 int64_t count_flops(const Graph& graph, const Node& node) {
   const OpRow* row = find_op(node.op);
-  if (row && row->form == Form::pointwise) return flops_of(node.op) * graph.shape(node.results[0]).n_elements();
+  if (row && row->form == Form::pointwise)
+    return flops_of(node.op) * graph.shape(node.results[0]).n_elements();
   if (row && row->form == Form::plain) return plain_flops(graph, node);
   int64_t flops = 0;
-  const auto body = node.op == FRL_OP_if || node.op == FRL_OP_while || node.op == FRL_OP_scan ? Result<Body>(node.bodies.back())
-                                                                                               : region_body(graph, node);
+  const auto body = node.op == FRL_OP_if || node.op == FRL_OP_while || node.op == FRL_OP_scan
+                        ? Result<Body>(node.bodies.back())
+                        : region_body(graph, node);
   if (!body.ok()) return 0;
   for (const Node& member : (*body)->nodes()) flops += count_flops(**body, member);
-  return node.op == FRL_OP_scan ? flops * std::max<int64_t>(1, node.attributes.i(FRL_AT_scan_length)) : flops;
+  return node.op == FRL_OP_scan
+             ? flops * std::max<int64_t>(1, node.attributes.i(FRL_AT_scan_length))
+             : flops;
 }
 
 Profile profile_node(const Graph& graph, const Node& node) {
@@ -89,7 +125,8 @@ Profile profile_node(const Graph& graph, const Node& node) {
     if (operand != kNoValue) out.device_bytes += graph.type(operand).size_bytes();
   // A gather reads what it picks, not the whole table.
   if (node.op == FRL_OP_gather)
-    out.device_bytes += graph.type(node.results[0]).size_bytes() - graph.type(node.operands[0]).size_bytes();
+    out.device_bytes +=
+        graph.type(node.results[0]).size_bytes() - graph.type(node.operands[0]).size_bytes();
   for (ValueId result : node.results) out.device_bytes += graph.type(result).size_bytes();
   out.flops[size_t(graph.type(node.results[0]).type)] += count_flops(graph, node);
   return out;
@@ -108,11 +145,13 @@ int64_t ps_per_mflop(const Cost& cost, Type type, uint32_t compute) {
 
 int64_t time_ps(const Cost& cost, const Profile& profile, uint32_t compute) {
   // In double: a product of a large graph's bytes and a slow rate leaves 64 bits.
-  double ps = double(profile.launches) * double(cost.dispatch_ps) + double(profile.syncs) * double(cost.round_trip_ps) +
+  double ps = double(profile.launches) * double(cost.dispatch_ps) +
+              double(profile.syncs) * double(cost.round_trip_ps) +
               double(profile.device_bytes) / 1024 * double(cost.memory_ps_per_kib) +
               double(profile.host_output_bytes) / 1024 * double(cost.readback_ps_per_kib);
   for (size_t type = 0; type < profile.flops.size(); ++type)
-    if (profile.flops[type]) ps += double(profile.flops[type]) / 1e6 * double(ps_per_mflop(cost, Type(type), compute));
+    if (profile.flops[type])
+      ps += double(profile.flops[type]) / 1e6 * double(ps_per_mflop(cost, Type(type), compute));
   return int64_t(std::min(ps, 9e18));
 }
 

@@ -1,4 +1,5 @@
-// What a graph, or a part of it, costs on a device: one estimate, used by the gate and by placement.
+// What a graph, or a part of it, costs on a device: one estimate, used by the gate and by
+// placement.
 #pragma once
 
 #include <array>
@@ -11,10 +12,10 @@ namespace ferrule {
 // Work of a neighbourhood. Leaves, views and unused nodes count nothing.
 struct Profile {
   int64_t launches = 0;
-  int64_t syncs = 0;              // times that the host must step in
-  int64_t host_output_bytes = 0;  // read back by the caller
-  int64_t device_bytes = 0;       // read and written by kernels
-  int64_t one_time_bytes = 0;     // packs and folded weights
+  int64_t syncs = 0;                          // times that the host must step in
+  int64_t host_output_bytes = 0;              // read back by the caller
+  int64_t device_bytes = 0;                   // read and written by kernels
+  int64_t one_time_bytes = 0;                 // packs and folded weights
   std::array<int64_t, FRL_BOOL + 1> flops{};  // by element type
 
   Profile& operator+=(const Profile& other);

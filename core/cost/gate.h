@@ -25,6 +25,7 @@ struct GateAnswer {
 //   gain = dL*dispatch + dS*round_trip + dT*memory + dH*readback + dF*arithmetic + dO/runs*memory
 //          - max(-dS, 0)*host_thunk;  fuse if gain >= minimum gain
 //   units   picoseconds
-GateAnswer ask_gate(const Cost& cost, const Profile& before, const Profile& after, const GateOptions& options);
+GateAnswer ask_gate(const Cost& cost, const Profile& before, const Profile& after,
+                    const GateOptions& options);
 
 }  // namespace ferrule

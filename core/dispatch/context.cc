@@ -19,7 +19,8 @@ RunContext::HostBlock::HostBlock(uint64_t size) : size_bytes(size) {
   if (memory && align == kHugePage) ::madvise(memory, rounded, MADV_HUGEPAGE);
 }
 
-RunContext::RunContext(std::shared_ptr<const Executable> executable) : executable_(std::move(executable)) {}
+RunContext::RunContext(std::shared_ptr<const Executable> executable)
+    : executable_(std::move(executable)) {}
 
 RunContext::~RunContext() {
   segments_.clear();  // recordings before their queues, queues before the memory they use
@@ -31,10 +32,12 @@ Status RunContext::allocate() {
   const Plan& plan = e.plan();
   for (uint64_t bytes : plan.arena_bytes[0]) {
     host_blocks_.emplace_back(bytes);
-    if (!host_blocks_.back().memory) return Status(Code::no_memory, cat("arena: want ", bytes, " bytes of host memory"));
+    if (!host_blocks_.back().memory)
+      return Status(Code::no_memory, cat("arena: want ", bytes, " bytes of host memory"));
   }
   const size_t n_devices = e.devices().size();
-  device_blocks_.resize(n_devices), extents_.resize(n_devices), host_extents_.resize(n_devices), queues_.resize(n_devices);
+  device_blocks_.resize(n_devices), extents_.resize(n_devices), host_extents_.resize(n_devices),
+      queues_.resize(n_devices);
   for (size_t d = 0; d < n_devices; ++d) {
     Device& device = *e.devices()[d];
     for (uint64_t bytes : plan.arena_bytes[d + 1]) {
@@ -47,10 +50,13 @@ Status RunContext::allocate() {
       if (device.row().spaces[space].flags & FRL_SPACE_HOST_VISIBLE) {
         FRL_LET(extents_[d], device.make_buffer(space, plan.extents_count[d] * 8));
       }
-    if (!extents_[d]) return Status(Code::internal, cat(device.row().name, ": want a host-visible space for written extents"));
+    if (!extents_[d])
+      return Status(Code::internal,
+                    cat(device.row().name, ": want a host-visible space for written extents"));
   }
   for (ValueId id : plan.states) states_.emplace_back(e.graph().type(id));
-  segments_.resize(plan.steps.size()), copies_.resize(plan.steps.size()), bodies_.resize(plan.steps.size());
+  segments_.resize(plan.steps.size()), copies_.resize(plan.steps.size()),
+      bodies_.resize(plan.steps.size());
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const auto* control = std::get_if<ControlStep>(&plan.steps[i]);
     if (!control) continue;
@@ -64,14 +70,27 @@ Status RunContext::allocate() {
 
 std::byte* RunContext::host_address(const Place& place) const {
   switch (place.kind) {
-    case Place::Kind::input: return static_cast<std::byte*>(const_cast<void*>(inputs_[place.number])) + place.offset;
-    case Place::Kind::output: return static_cast<std::byte*>(outputs_[place.number]) + place.offset;
+    case Place::Kind::input:
+      return static_cast<std::byte*>(const_cast<void*>(inputs_[place.number])) + place.offset;
+    case Place::Kind::output:
+      return static_cast<std::byte*>(outputs_[place.number]) + place.offset;
     case Place::Kind::parameter:
-      return const_cast<std::byte*>(executable_->graph().known(executable_->plan().parameters[place.number])->bytes().data()) + place.offset;
-    case Place::Kind::state: return const_cast<std::byte*>(states_[place.number].bytes().data()) + place.offset;
-    case Place::Kind::arena: return host_blocks_[place.block].memory + place.offset;
-    case Place::Kind::extents: return reinterpret_cast<std::byte*>(const_cast<int64_t*>(host_extents_[place.number].data())) + place.offset;
-    case Place::Kind::pack: case Place::Kind::none: break;
+      return const_cast<std::byte*>(executable_->graph()
+                                        .known(executable_->plan().parameters[place.number])
+                                        ->bytes()
+                                        .data()) +
+             place.offset;
+    case Place::Kind::state:
+      return const_cast<std::byte*>(states_[place.number].bytes().data()) + place.offset;
+    case Place::Kind::arena:
+      return host_blocks_[place.block].memory + place.offset;
+    case Place::Kind::extents:
+      return reinterpret_cast<std::byte*>(
+                 const_cast<int64_t*>(host_extents_[place.number].data())) +
+             place.offset;
+    case Place::Kind::pack:
+    case Place::Kind::none:
+      break;
   }
   return nullptr;
 }
@@ -79,8 +98,10 @@ std::byte* RunContext::host_address(const Place& place) const {
 frl_binding RunContext::fixed_binding(const Place& place, uint32_t device) const {
   if (place.kind == Place::Kind::parameter) return executable_->resident_[device][place.number];
   if (place.kind == Place::Kind::pack) return executable_->packs_[place.number];
-  if (place.kind == Place::Kind::arena && place.number > 0) return {device_blocks_[place.number - 1][place.block]->handle(), 0};
-  if (place.kind == Place::Kind::extents && extents_[device]) return {extents_[device]->handle(), 0};
+  if (place.kind == Place::Kind::arena && place.number > 0)
+    return {device_blocks_[place.number - 1][place.block]->handle(), 0};
+  if (place.kind == Place::Kind::extents && extents_[device])
+    return {extents_[device]->handle(), 0};
   Place start = place;
   start.offset = 0;
   return {nullptr, reinterpret_cast<uint64_t>(host_address(start))};
@@ -91,22 +112,29 @@ Status RunContext::record(const SubmitStep& step, Segment& segment) {
   std::vector<frl_arg> args;
   std::vector<frl_binding> fixed;
   std::vector<Place> fixed_places;
-  const auto same = [](const Place& a, const Place& b) { return a.kind == b.kind && a.number == b.number && a.block == b.block; };
+  const auto same = [](const Place& a, const Place& b) {
+    return a.kind == b.kind && a.number == b.number && a.block == b.block;
+  };
   const auto number_of = [&](std::vector<Place>& places, const Place& place) {
     for (size_t i = 0; i < places.size(); ++i)
       if (same(places[i], place)) return uint32_t(i);
     places.push_back(place);
     return uint32_t(places.size() - 1);
   };
-  const auto is_late = [](const Place& p) { return p.kind == Place::Kind::input || p.kind == Place::Kind::output; };
-  for (const KernelStep& kernel : step.kernels)  // late bindings come first, so they are counted first
+  const auto is_late = [](const Place& p) {
+    return p.kind == Place::Kind::input || p.kind == Place::Kind::output;
+  };
+  for (const KernelStep& kernel :
+       step.kernels)  // late bindings come first, so they are counted first
     for (const Place& place : kernel.args)
       if (is_late(place)) number_of(segment.late_places, place);
   const auto n_late = uint32_t(segment.late_places.size());
   for (const KernelStep& kernel : step.kernels) {
-    steps.push_back({executable_->kernel(kernel.node)->handle(), uint32_t(args.size()), uint32_t(kernel.args.size()), 0, 0, 0, 0});
+    steps.push_back({executable_->kernel(kernel.node)->handle(), uint32_t(args.size()),
+                     uint32_t(kernel.args.size()), 0, 0, 0, 0});
     for (const Place& place : kernel.args) {
-      const uint32_t binding = is_late(place) ? number_of(segment.late_places, place) : n_late + number_of(fixed_places, place);
+      const uint32_t binding = is_late(place) ? number_of(segment.late_places, place)
+                                              : n_late + number_of(fixed_places, place);
       args.push_back({binding, 0, place.offset});
     }
   }
@@ -121,7 +149,11 @@ Status RunContext::record(const SubmitStep& step, Segment& segment) {
   auto recording = queues_[step.device]->record(table, &subject);
   if (!recording.ok()) {
     const bool known = subject >= 0 && size_t(subject) < step.kernels.size();
-    return std::move(recording).within(known ? executable_->graph().source_text(executable_->graph().node(step.kernels[size_t(subject)].node)) : "segment").status();
+    return std::move(recording)
+        .within(known ? executable_->graph().source_text(
+                            executable_->graph().node(step.kernels[size_t(subject)].node))
+                      : "segment")
+        .status();
   }
   segment.recording = std::move(*recording);
   segment.late.resize(n_late);
@@ -161,7 +193,8 @@ Status RunContext::recover() {
   return {};
 }
 
-Status RunContext::run(std::span<const void* const> inputs, std::span<void* const> outputs, const RunOptions& options) {
+Status RunContext::run(std::span<const void* const> inputs, std::span<void* const> outputs,
+                       const RunOptions& options) {
   inputs_ = inputs, outputs_ = outputs, options_ = options;
   if (failed_) FRL_TRY(recover());
   if (!ready_) {
@@ -194,7 +227,8 @@ Status RunContext::submit(uint32_t device, frl_submit& request) {
 Status RunContext::named(Status status, const SubmitStep& step, int32_t subject) const {
   if (status.ok() || subject < 0 || size_t(subject) >= step.kernels.size()) return status;
   const Graph& graph = executable_->graph();
-  return std::move(status).within(graph.source_text(graph.node(step.kernels[size_t(subject)].node)));
+  return std::move(status).within(
+      graph.source_text(graph.node(step.kernels[size_t(subject)].node)));
 }
 
 Status RunContext::step(const SubmitStep& step, size_t number) {
@@ -212,14 +246,20 @@ Status RunContext::step(const SubmitStep& step, size_t number) {
 }
 
 frl_binding RunContext::copy_side(const Place& place, uint32_t device) const {
-  if (place.kind == Place::Kind::arena && place.number == device + 1) return {device_blocks_[device][place.block]->handle(), place.offset};
+  if (place.kind == Place::Kind::arena && place.number == device + 1)
+    return {device_blocks_[device][place.block]->handle(), place.offset};
   return {nullptr, reinterpret_cast<uint64_t>(host_address(place))};
 }
 
 Status RunContext::step(const CopyStep& step, size_t number) {
   std::vector<frl_copy>& copies = copies_[number];
   for (size_t i = 0; i < copies.size(); ++i)
-    copies[i] = {copy_side(step.copies[i].target, step.device), copy_side(step.copies[i].source, step.device), step.copies[i].size_bytes, 1, 0, 0};
+    copies[i] = {copy_side(step.copies[i].target, step.device),
+                 copy_side(step.copies[i].source, step.device),
+                 step.copies[i].size_bytes,
+                 1,
+                 0,
+                 0};
   frl_submit request{};
   request.head = {sizeof request, FRL_TAG_SUBMIT};
   request.copies = {copies.data(), uint32_t(copies.size()), sizeof(frl_copy)};
@@ -254,7 +294,8 @@ std::vector<StepTime> RunContext::step_times() const {
   for (size_t i = 0; i < steps.size(); ++i) {
     const auto* submit = std::get_if<SubmitStep>(&steps[i]);
     if (!submit || !segments_[i]) continue;
-    for (size_t k = 0; k < submit->kernels.size(); ++k) out.push_back({submit->kernels[k].node, submit->device, segments_[i]->times[k]});
+    for (size_t k = 0; k < submit->kernels.size(); ++k)
+      out.push_back({submit->kernels[k].node, submit->device, segments_[i]->times[k]});
   }
   return out;
 }
@@ -275,9 +316,12 @@ Result<Tensor> RunContext::output(size_t number) const {
     const int64_t slot = executable_->plan().symbol_slot[dim.symbol - 1];
     const uint32_t device = executable_->plan().symbol_device[dim.symbol - 1];
     if (slot < 0) return Status(Code::internal, "output: want its extent to be written");
-    const int64_t* extents = extents_[device] ? reinterpret_cast<const int64_t*>(extents_[device]->host()) : host_extents_[device].data();
+    const int64_t* extents = extents_[device]
+                                 ? reinterpret_cast<const int64_t*>(extents_[device]->host())
+                                 : host_extents_[device].data();
     if (extents[slot] < 0 || extents[slot] > dim.extent)
-      return Status(Code::internal, cat("output: want an extent of 0 to ", dim.extent, ", the kernel wrote ", extents[slot]));
+      return Status(Code::internal, cat("output: want an extent of 0 to ", dim.extent,
+                                        ", the kernel wrote ", extents[slot]));
     exact.shape.set(axis, {extents[slot], 0});
   }
   // Elements lie as if every extent were at its most; here they move together.

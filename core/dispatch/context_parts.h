@@ -12,7 +12,8 @@ namespace ferrule {
 
 struct RunContext::HostBlock {
   explicit HostBlock(uint64_t size);
-  HostBlock(HostBlock&& other) noexcept : memory(std::exchange(other.memory, nullptr)), size_bytes(other.size_bytes) {}
+  HostBlock(HostBlock&& other) noexcept
+      : memory(std::exchange(other.memory, nullptr)), size_bytes(other.size_bytes) {}
   HostBlock& operator=(HostBlock&&) = delete;
   ~HostBlock() { std::free(memory); }
   std::byte* memory = nullptr;

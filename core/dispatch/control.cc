@@ -18,12 +18,14 @@ struct Slicing {
 
 void gather(const Slicing& s, const std::byte* whole, std::byte* slice, int64_t number) {
   for (int64_t o = 0; o < s.outer; ++o)
-    std::memcpy(slice + o * s.inner_bytes, whole + (o * s.length + number) * s.inner_bytes, size_t(s.inner_bytes));
+    std::memcpy(slice + o * s.inner_bytes, whole + (o * s.length + number) * s.inner_bytes,
+                size_t(s.inner_bytes));
 }
 
 void scatter(const Slicing& s, std::byte* whole, const std::byte* slice, int64_t number) {
   for (int64_t o = 0; o < s.outer; ++o)
-    std::memcpy(whole + (o * s.length + number) * s.inner_bytes, slice + o * s.inner_bytes, size_t(s.inner_bytes));
+    std::memcpy(whole + (o * s.length + number) * s.inner_bytes, slice + o * s.inner_bytes,
+                size_t(s.inner_bytes));
 }
 
 }  // namespace
@@ -43,7 +45,8 @@ Status RunContext::step(const ControlStep& step, size_t number) {
 Status RunContext::run_if(const ControlStep& step, Bodies& bodies) {
   const bool condition = *reinterpret_cast<const bool*>(host_address(step.operands[0]));
   body_inputs_.clear(), body_outputs_.clear();
-  for (size_t i = 1; i < step.operands.size(); ++i) body_inputs_.push_back(host_address(step.operands[i]));
+  for (size_t i = 1; i < step.operands.size(); ++i)
+    body_inputs_.push_back(host_address(step.operands[i]));
   for (const Place& result : step.results) body_outputs_.push_back(host_address(result));
   return bodies[condition ? 0 : 1]->run(body_inputs_, body_outputs_, options_);
 }
@@ -58,41 +61,49 @@ Status RunContext::run_while(const ControlStep& step, const Node& node, Bodies& 
   for (size_t i = 0; i < carried; ++i) body_outputs_.push_back(host_address(step.results[i]));
   void* condition = host_address(step.slices[0]);
   for (int64_t trip = 0; most == 0 || trip < most; ++trip) {
-    if (options_.cancel && __atomic_load_n(options_.cancel, __ATOMIC_RELAXED)) return Status(Code::cancelled, "loop: cancelled");
+    if (options_.cancel && __atomic_load_n(options_.cancel, __ATOMIC_RELAXED))
+      return Status(Code::cancelled, "loop: cancelled");
     FRL_TRY(bodies[0]->run(body_inputs_, std::span(&condition, 1), options_));
     if (!*static_cast<const bool*>(condition)) break;
     FRL_TRY(bodies[1]->run(body_inputs_, body_outputs_, options_));
     for (size_t i = 0; i < carried; ++i) {
       const void* written = body_outputs_[i];
-      body_outputs_[i] = trip % 2 == 0 ? host_address(step.spare[i]) : host_address(step.results[i]);
+      body_outputs_[i] =
+          trip % 2 == 0 ? host_address(step.spare[i]) : host_address(step.results[i]);
       body_inputs_[i] = written;
     }
   }
   for (size_t i = 0; i < carried; ++i)
     if (body_inputs_[i] != host_address(step.results[i]))
-      std::memcpy(host_address(step.results[i]), body_inputs_[i], size_t(graph.type(node.results[i]).size_bytes()));
+      std::memcpy(host_address(step.results[i]), body_inputs_[i],
+                  size_t(graph.type(node.results[i]).size_bytes()));
   return {};
 }
 
 Status RunContext::run_scan(const ControlStep& step, const Node& node, RunContext& body) {
   const Graph& graph = executable_->graph();
-  const auto carried = size_t(node.attributes.i(FRL_AT_scan_carried)), sliced = size_t(node.attributes.i(FRL_AT_scan_sliced));
+  const auto carried = size_t(node.attributes.i(FRL_AT_scan_carried)),
+             sliced = size_t(node.attributes.i(FRL_AT_scan_sliced));
   const int64_t length = node.attributes.i(FRL_AT_scan_length);
   const auto& axes = node.attributes.list(FRL_AT_scan_axes);
   const auto& reverse = node.attributes.list(FRL_AT_scan_reverse);
-  const auto place = [&](size_t i, int64_t trip) { return !reverse.empty() && reverse[i] ? length - 1 - trip : trip; };
+  const auto place = [&](size_t i, int64_t trip) {
+    return !reverse.empty() && reverse[i] ? length - 1 - trip : trip;
+  };
   body_inputs_.clear(), body_outputs_.clear();
   for (const Place& operand : step.operands) body_inputs_.push_back(host_address(operand));
   for (const Place& result : step.results) body_outputs_.push_back(host_address(result));
   for (int64_t trip = 0; trip < length; ++trip) {
-    if (options_.cancel && __atomic_load_n(options_.cancel, __ATOMIC_RELAXED)) return Status(Code::cancelled, "loop: cancelled");
+    if (options_.cancel && __atomic_load_n(options_.cancel, __ATOMIC_RELAXED))
+      return Status(Code::cancelled, "loop: cancelled");
     for (size_t i = 0; i < sliced; ++i) {
       const Slicing s(graph.type(node.operands[carried + i]), axes[i]);
       std::byte* slice = host_address(step.slices[i]);
       gather(s, host_address(step.operands[carried + i]), slice, place(i, trip));
       body_inputs_[carried + i] = slice;
     }
-    for (size_t i = sliced; i < step.slices.size(); ++i) body_outputs_[carried + i - sliced] = host_address(step.slices[i]);
+    for (size_t i = sliced; i < step.slices.size(); ++i)
+      body_outputs_[carried + i - sliced] = host_address(step.slices[i]);
     FRL_TRY(body.run(body_inputs_, body_outputs_, options_));
     for (size_t i = sliced; i < step.slices.size(); ++i) {
       const size_t result = carried + i - sliced;
@@ -101,12 +112,14 @@ Status RunContext::run_scan(const ControlStep& step, const Node& node, RunContex
     }
     for (size_t i = 0; i < carried; ++i) {
       body_inputs_[i] = body_outputs_[i];
-      body_outputs_[i] = trip % 2 == 0 ? host_address(step.spare[i]) : host_address(step.results[i]);
+      body_outputs_[i] =
+          trip % 2 == 0 ? host_address(step.spare[i]) : host_address(step.results[i]);
     }
   }
   for (size_t i = 0; i < carried; ++i)
     if (body_inputs_[i] != host_address(step.results[i]))
-      std::memcpy(host_address(step.results[i]), body_inputs_[i], size_t(graph.type(node.results[i]).size_bytes()));
+      std::memcpy(host_address(step.results[i]), body_inputs_[i],
+                  size_t(graph.type(node.results[i]).size_bytes()));
   return {};
 }
 

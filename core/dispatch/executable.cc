@@ -9,7 +9,8 @@ Result<std::shared_ptr<const Executable>> Executable::create(Parts parts) {
   const Parts& p = out->parts_;
   out->resident_.resize(p.devices.size());
   // Which devices read which parameter: only those get a copy.
-  std::vector<std::vector<bool>> wanted(p.devices.size(), std::vector<bool>(p.plan.parameters.size()));
+  std::vector<std::vector<bool>> wanted(p.devices.size(),
+                                        std::vector<bool>(p.plan.parameters.size()));
   for (const Step& step : p.plan.steps)
     if (const auto* submit = std::get_if<SubmitStep>(&step))
       for (const KernelStep& kernel : submit->kernels)
@@ -19,7 +20,8 @@ Result<std::shared_ptr<const Executable>> Executable::create(Parts parts) {
     out->resident_[d].resize(p.plan.parameters.size());
     for (size_t i = 0; i < p.plan.parameters.size(); ++i) {
       if (!wanted[d][i]) continue;
-      FRL_LET(out->resident_[d][i], p.parameters->resident(p.devices[d], *p.graph.known(p.plan.parameters[i])));
+      FRL_LET(out->resident_[d][i],
+              p.parameters->resident(p.devices[d], *p.graph.known(p.plan.parameters[i])));
     }
   }
   out->packs_.resize(p.plan.packs.size());
@@ -33,7 +35,8 @@ Result<std::shared_ptr<const Executable>> Executable::create(Parts parts) {
       uint32_t space = 0;
       for (const frl_pack& row : kernel->packs())
         if (row.input == pack.input && row.key == pack.key) space = row.space;
-      requests.push_back({kernel, pack.input, space, pack.key, pack.size_bytes, *p.graph.known(p.plan.parameters[pack.parameter])});
+      requests.push_back({kernel, pack.input, space, pack.key, pack.size_bytes,
+                          *p.graph.known(p.plan.parameters[pack.parameter])});
       which.push_back(i);
     }
     if (requests.empty()) continue;

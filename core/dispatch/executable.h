@@ -27,8 +27,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
  public:
   struct Parts {
     Graph graph;
-    std::vector<std::shared_ptr<Device>> devices;       // by device number
-    std::vector<std::shared_ptr<Kernel>> kernels;       // by node; null for views and control flow
+    std::vector<std::shared_ptr<Device>> devices;  // by device number
+    std::vector<std::shared_ptr<Kernel>> kernels;  // by node; null for views and control flow
     std::vector<std::vector<std::shared_ptr<const Executable>>> bodies;  // by node
     Plan plan;
     CompileReport report;
@@ -41,7 +41,9 @@ class Executable : public std::enable_shared_from_this<Executable> {
   const Plan& plan() const { return parts_.plan; }
   const CompileReport& report() const { return parts_.report; }
   std::span<const std::shared_ptr<Device>> devices() const { return parts_.devices; }
-  const std::vector<std::shared_ptr<const Executable>>& bodies(NodeId node) const { return parts_.bodies[index(node)]; }
+  const std::vector<std::shared_ptr<const Executable>>& bodies(NodeId node) const {
+    return parts_.bodies[index(node)];
+  }
   const Kernel* kernel(NodeId node) const { return parts_.kernels[index(node)].get(); }
 
   Result<std::unique_ptr<RunContext>> make_context() const;
@@ -71,10 +73,12 @@ class RunContext {
  public:
   ~RunContext();
 
-  // Runs the plan. inputs: addresses by graph input (those of states are ignored); outputs: addresses
-  // of graph outputs of exact shape (null for the others, see output()). Both aligned to 64 bytes.
+  // Runs the plan. inputs: addresses by graph input (those of states are ignored); outputs:
+  // addresses of graph outputs of exact shape (null for the others, see output()). Both aligned to
+  // 64 bytes.
   //   errors  the failing step's, with the model node's name; the context can be used again
-  Status run(std::span<const void* const> inputs, std::span<void* const> outputs, const RunOptions& options = {});
+  Status run(std::span<const void* const> inputs, std::span<void* const> outputs,
+             const RunOptions& options = {});
 
   // After a run: an output whose extent depends on data, cut to its true shape.
   Result<Tensor> output(size_t number) const;
@@ -110,21 +114,21 @@ class RunContext {
   Status recover();
 
   std::shared_ptr<const Executable> executable_;
-  std::vector<HostBlock> host_blocks_;                                // of the host's arena
-  std::vector<std::vector<std::unique_ptr<Buffer>>> device_blocks_;   // by device
-  std::vector<std::unique_ptr<Buffer>> extents_;                      // by device; null where host memory serves
-  std::vector<std::vector<int64_t>> host_extents_;                    // by device
+  std::vector<HostBlock> host_blocks_;                               // of the host's arena
+  std::vector<std::vector<std::unique_ptr<Buffer>>> device_blocks_;  // by device
+  std::vector<std::unique_ptr<Buffer>> extents_;    // by device; null where host memory serves
+  std::vector<std::vector<int64_t>> host_extents_;  // by device
   std::vector<Tensor> states_;
-  std::vector<std::unique_ptr<Queue>> queues_;                        // by device; null until used
-  std::vector<std::unique_ptr<Segment>> segments_;                    // by step; null for other steps
-  std::vector<std::vector<frl_copy>> copies_;                         // by step
-  std::vector<std::vector<std::unique_ptr<RunContext>>> bodies_;      // by step, then body
+  std::vector<std::unique_ptr<Queue>> queues_;                    // by device; null until used
+  std::vector<std::unique_ptr<Segment>> segments_;                // by step; null for other steps
+  std::vector<std::vector<frl_copy>> copies_;                     // by step
+  std::vector<std::vector<std::unique_ptr<RunContext>>> bodies_;  // by step, then body
   std::vector<const void*> body_inputs_;
   std::vector<void*> body_outputs_;
   std::span<const void* const> inputs_;
   std::span<void* const> outputs_;
   RunOptions options_;
-  int32_t subject_ = -1;                   // of the last submit that failed
+  int32_t subject_ = -1;                     // of the last submit that failed
   const SubmitStep* last_submit_ = nullptr;  // to a queue that is not inline
   bool ready_ = false, failed_ = false;
 };

@@ -18,7 +18,8 @@ Status copy_now(Device& device, std::span<const frl_copy> copies) {
   return queue->wait(request.signal).status;
 }
 
-Result<frl_binding> ParameterStore::upload(const std::shared_ptr<Device>& device, const Tensor& tensor) {
+Result<frl_binding> ParameterStore::upload(const std::shared_ptr<Device>& device,
+                                           const Tensor& tensor) {
   const Key key{tensor.bytes().data(), device.get(), 0};
   if (const auto found = held_.find(key); found != held_.end()) {
     if (found->second.buffer) return frl_binding{found->second.buffer->handle(), 0};
@@ -42,12 +43,14 @@ Result<frl_binding> ParameterStore::upload(const std::shared_ptr<Device>& device
   return binding;
 }
 
-Result<frl_binding> ParameterStore::resident(const std::shared_ptr<Device>& device, const Tensor& tensor) {
+Result<frl_binding> ParameterStore::resident(const std::shared_ptr<Device>& device,
+                                             const Tensor& tensor) {
   std::lock_guard lock(mutex_);
   return upload(device, tensor);
 }
 
-Result<std::vector<frl_binding>> ParameterStore::packed(const std::shared_ptr<Device>& device, std::span<const PackRequest> requests) {
+Result<std::vector<frl_binding>> ParameterStore::packed(const std::shared_ptr<Device>& device,
+                                                        std::span<const PackRequest> requests) {
   std::lock_guard lock(mutex_);
   std::vector<frl_binding> out, fixed;
   std::vector<frl_step> steps;
@@ -64,7 +67,8 @@ Result<std::vector<frl_binding>> ParameterStore::packed(const std::shared_ptr<De
     FRL_LET(held.buffer, device->make_buffer(request.space, request.size_bytes));
     FRL_LET(const frl_binding source, upload(device, request.source));
     out.push_back({held.buffer->handle(), 0});
-    steps.push_back({request.kernel->handle(), uint32_t(args.size()), 2, 0, 0, request.input + 1, 0});
+    steps.push_back(
+        {request.kernel->handle(), uint32_t(args.size()), 2, 0, 0, request.input + 1, 0});
     for (const frl_binding& binding : {source, out.back()}) {
       args.push_back({uint32_t(fixed.size()), 0, 0});
       fixed.push_back(binding);
@@ -99,7 +103,8 @@ uint64_t ParameterStore::size_bytes() const {
 
 void ParameterStore::forget(const Tensor& tensor) {
   std::lock_guard lock(mutex_);
-  std::erase_if(held_, [&](const auto& entry) { return std::get<0>(entry.first) == tensor.bytes().data(); });
+  std::erase_if(
+      held_, [&](const auto& entry) { return std::get<0>(entry.first) == tensor.bytes().data(); });
 }
 
 }  // namespace ferrule

@@ -23,14 +23,15 @@ struct PackRequest {
 
 class ParameterStore {
  public:
-  // The elements of `tensor` on the device: a plain address where the device takes one, else a buffer
-  // that was filled once. The store keeps tensor and buffer alive.
+  // The elements of `tensor` on the device: a plain address where the device takes one, else a
+  // buffer that was filled once. The store keeps tensor and buffer alive.
   //   thread  any
   Result<frl_binding> resident(const std::shared_ptr<Device>& device, const Tensor& tensor);
 
   // The packed forms, made in one segment where they are not there yet.
   //   thread  any
-  Result<std::vector<frl_binding>> packed(const std::shared_ptr<Device>& device, std::span<const PackRequest> requests);
+  Result<std::vector<frl_binding>> packed(const std::shared_ptr<Device>& device,
+                                          std::span<const PackRequest> requests);
 
   // Bytes held on devices beside the tensors themselves.
   uint64_t size_bytes() const;
@@ -39,7 +40,8 @@ class ParameterStore {
   void forget(const Tensor& tensor);
 
  private:
-  using Key = std::tuple<const void*, const Device*, uint64_t>;  // elements, device, pack key (0: plain)
+  using Key =
+      std::tuple<const void*, const Device*, uint64_t>;  // elements, device, pack key (0: plain)
   struct Held {
     Tensor tensor;
     std::shared_ptr<Device> device;

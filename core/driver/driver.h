@@ -37,11 +37,13 @@ class Driver : public std::enable_shared_from_this<Driver> {
  public:
   // Calls the entry, checks the table, lists the devices.
   //   errors  incompatible, invalid_argument, internal: what the plugin did wrong, as a sentence
-  static Result<std::shared_ptr<Driver>> start(Library library, const Inspection& inspection, std::string path,
-                                               std::shared_ptr<Team> team, LogSink sink,
+  static Result<std::shared_ptr<Driver>> start(Library library, const Inspection& inspection,
+                                               std::string path, std::shared_ptr<Team> team,
+                                               LogSink sink,
                                                const std::map<std::string, std::string>& settings);
   // The same for a table that is linked into the program (tests).
-  static Result<std::shared_ptr<Driver>> start(frl_entry_fn entry, std::string id, std::shared_ptr<Team> team, LogSink sink,
+  static Result<std::shared_ptr<Driver>> start(frl_entry_fn entry, std::string id,
+                                               std::shared_ptr<Team> team, LogSink sink,
                                                const std::map<std::string, std::string>& settings);
   ~Driver();  // quiesces; the library stays mapped unless the plugin says that it may go
 
@@ -103,7 +105,9 @@ class Buffer {
  public:
   ~Buffer();
   const frl_buffer* handle() const { return handle_; }
-  std::byte* host() const { return static_cast<std::byte*>(handle_->host); }  // null unless host-visible
+  std::byte* host() const {
+    return static_cast<std::byte*>(handle_->host);
+  }  // null unless host-visible
   uint64_t size_bytes() const { return handle_->bytes; }
 
  private:
@@ -152,11 +156,13 @@ class Device : public std::enable_shared_from_this<Device> {
   size_t number() const { return number_; }  // of the driver's devices
   bool is_inline() const { return row_->flags & FRL_DEVICE_INLINE; }
 
-  Result<std::unique_ptr<Kernel>> compile(const Block& region, Bytes cached = {}, bool restore_only = false,
+  Result<std::unique_ptr<Kernel>> compile(const Block& region, Bytes cached = {},
+                                          bool restore_only = false,
                                           const uint32_t* cancel = nullptr);
   Result<std::unique_ptr<Buffer>> make_buffer(uint32_t space, uint64_t size_bytes);
   // Registers caller's memory, which stays alive until the buffer goes.
-  Result<std::unique_ptr<Buffer>> import_buffer(uint32_t space, void* memory, uint64_t size_bytes, bool read_only);
+  Result<std::unique_ptr<Buffer>> import_buffer(uint32_t space, void* memory, uint64_t size_bytes,
+                                                bool read_only);
   Result<std::unique_ptr<Queue>> open_queue();
   frl_telemetry telemetry() const;
 

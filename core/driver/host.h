@@ -32,7 +32,8 @@ class Host {
   static void* FRL_CALL alloc(void* self, uint64_t bytes, uint64_t align_bytes);
   static void FRL_CALL release(void* self, void* p, uint64_t bytes, uint64_t align_bytes);
   static void FRL_CALL log(void* self, uint32_t level, const char* text, uint64_t text_n);
-  static int32_t FRL_CALL team(void* self, uint32_t wanted, uint64_t scratch_bytes, Team::Fn fn, void* arg);
+  static int32_t FRL_CALL team(void* self, uint32_t wanted, uint64_t scratch_bytes, Team::Fn fn,
+                               void* arg);
   static void FRL_CALL barrier(void* self, const frl_worker* worker);
 
   std::string id_;

@@ -1,5 +1,5 @@
-// Reading ELF files as data: the identity note, SONAME and needed libraries. Every number in the file
-// may be wrong.
+// Reading ELF files as data: the identity note, SONAME and needed libraries. Every number in the
+// file may be wrong.
 #include <elf.h>
 
 #include <cstring>
@@ -30,9 +30,12 @@ class Image {
     if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB)
       return wrong("file: want a 64-bit little-endian library");
     if (header_.e_machine != kMachine)
-      return wrong(cat("file: want code for ", kMachineName, ", got ELF machine ", header_.e_machine));
-    if (header_.e_type != ET_DYN) return wrong(cat("file: want a shared library, got ELF type ", header_.e_type));
-    if (header_.e_shentsize != sizeof(Elf64_Shdr) || !section(header_.e_shnum, nullptr) || !section(header_.e_shstrndx, &names_))
+      return wrong(
+          cat("file: want code for ", kMachineName, ", got ELF machine ", header_.e_machine));
+    if (header_.e_type != ET_DYN)
+      return wrong(cat("file: want a shared library, got ELF type ", header_.e_type));
+    if (header_.e_shentsize != sizeof(Elf64_Shdr) || !section(header_.e_shnum, nullptr) ||
+        !section(header_.e_shstrndx, &names_))
       return wrong("file: want its section table inside the file; it is cut or damaged");
     return {};
   }
@@ -53,7 +56,9 @@ class Image {
     return i < header_.e_shnum && read(header_.e_shoff + uint64_t(i) * sizeof(Elf64_Shdr), out);
   }
   Bytes contents(const Elf64_Shdr& s) const {
-    return in_range(s.sh_offset, s.sh_size) && s.sh_type != SHT_NOBITS ? bytes_.subspan(s.sh_offset, s.sh_size) : Bytes();
+    return in_range(s.sh_offset, s.sh_size) && s.sh_type != SHT_NOBITS
+               ? bytes_.subspan(s.sh_offset, s.sh_size)
+               : Bytes();
   }
   std::string text(const Elf64_Shdr& table, uint64_t at) const {
     const Bytes bytes = contents(table);
@@ -63,7 +68,9 @@ class Image {
   }
 
  private:
-  bool in_range(uint64_t at, uint64_t n) const { return at <= bytes_.size() && n <= bytes_.size() - at; }
+  bool in_range(uint64_t at, uint64_t n) const {
+    return at <= bytes_.size() && n <= bytes_.size() - at;
+  }
   template <class T>
   bool read(uint64_t at, T* out) const {
     if (!in_range(at, sizeof(T))) return false;
@@ -83,19 +90,23 @@ std::string padded(const char (&field)[N]) {
 
 Status read_note(const Image& image, Inspection& out) {
   Elf64_Shdr section{};
-  if (!image.find(".note.ferrule", &section)) return wrong("identity: want a section .note.ferrule (FRL_IDENTITY), got none");
+  if (!image.find(".note.ferrule", &section))
+    return wrong("identity: want a section .note.ferrule (FRL_IDENTITY), got none");
   const Bytes bytes = image.contents(section);
   frl_note note{};
   constexpr size_t kFixed = offsetof(frl_note, identity);
-  if (bytes.size() < sizeof note) return wrong(cat("identity: want a note of ", sizeof note, " bytes, got ", bytes.size()));
+  if (bytes.size() < sizeof note)
+    return wrong(cat("identity: want a note of ", sizeof note, " bytes, got ", bytes.size()));
   std::memcpy(&note, bytes.data(), sizeof note);
-  if (note.owner_n != 8 || std::memcmp(note.owner, "Ferrule", 8) != 0 || note.type != 1 || note.payload_n < sizeof(frl_identity) ||
-      note.payload_n > bytes.size() - kFixed)
+  if (note.owner_n != 8 || std::memcmp(note.owner, "Ferrule", 8) != 0 || note.type != 1 ||
+      note.payload_n < sizeof(frl_identity) || note.payload_n > bytes.size() - kFixed)
     return wrong("identity: want owner 'Ferrule', type 1 and a whole payload");
   const frl_identity& identity = note.identity;
-  out.major = identity.major, out.min_minor = identity.min_minor, out.max_minor = identity.max_minor;
+  out.major = identity.major, out.min_minor = identity.min_minor,
+  out.max_minor = identity.max_minor;
   out.sanitizer = identity.sanitizer;
-  out.id = padded(identity.id), out.version = padded(identity.version), out.isa = padded(identity.isa), out.build = padded(identity.build);
+  out.id = padded(identity.id), out.version = padded(identity.version),
+  out.isa = padded(identity.isa), out.build = padded(identity.build);
   if (out.id.empty() || json_quote(out.id).size() != out.id.size() + 2)
     return wrong(cat("identity: want a plain id like com.example.name, got ", json_quote(out.id)));
   return {};
@@ -138,10 +149,13 @@ bool machine_runs(const std::string& isa) {
 #if defined(__x86_64__)
   if (isa == "x86-64") return true;
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
-  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi2");
   if (isa == "x86-64-v2") return v2;
   if (isa == "x86-64-v3") return v3;
-  if (isa == "x86-64-v4") return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (isa == "x86-64-v4")
+    return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
 #elif defined(__aarch64__)
   return isa == "armv8-a";
 #endif

@@ -35,8 +35,9 @@ Result<Library> Library::load(const std::string& path, const Inspection& inspect
   library->load(path, code, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
   if (!library->is_loaded()) {
     const char* text = ::dlerror();
-    return Status(Code::incompatible, cat("load: ", text ? text : code.message().c_str(), inspection.needed.empty() ? "" : "; it needs ",
-                                          join(inspection.needed)));
+    return Status(Code::incompatible,
+                  cat("load: ", text ? text : code.message().c_str(),
+                      inspection.needed.empty() ? "" : "; it needs ", join(inspection.needed)));
   }
   Library out;
   out.handle_ = std::move(library);

@@ -42,7 +42,8 @@ class Library {
 
 // 0 for a build without sanitizers, else the numbers of frl_identity.sanitizer.
 uint32_t own_sanitizer();
-// True if this machine can run code for `isa` ("x86-64-v3", "any"); false for names it does not know.
+// True if this machine can run code for `isa` ("x86-64-v3", "any"); false for names it does not
+// know.
 bool machine_runs(const std::string& isa);
 
 }  // namespace ferrule

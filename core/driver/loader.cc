@@ -39,7 +39,8 @@ std::vector<std::string> discover(const std::string& folder, std::vector<Verdict
   std::error_code code;
   fs::directory_iterator it(folder, code);
   if (code) {
-    if (code != std::errc::no_such_file_or_directory) trouble(folder, Code::not_found, cat("folder: ", code.message()));
+    if (code != std::errc::no_such_file_or_directory)
+      trouble(folder, Code::not_found, cat("folder: ", code.message()));
     return files;
   }
   for (const fs::directory_iterator end; it != end; it.increment(code)) {
@@ -48,7 +49,9 @@ std::vector<std::string> discover(const std::string& folder, std::vector<Verdict
       break;
     }
     const std::string path = it->path().string();
-    if (path.size() < kSuffix.size() || path.compare(path.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0) continue;
+    if (path.size() < kSuffix.size() ||
+        path.compare(path.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0)
+      continue;
     if (files.size() == kMostFiles) {
       trouble(folder, Code::out_of_limits, cat("folder: want at most ", kMostFiles, " libraries"));
       break;
@@ -63,21 +66,29 @@ std::vector<std::string> discover(const std::string& folder, std::vector<Verdict
 Status check_file(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0)
-    return Status(Code::not_found, errno == ENOENT ? "file: the link leads nowhere" : cat("file: ", std::strerror(errno)));
-  if (!S_ISREG(facts.st_mode)) return Status(Code::incompatible, "file: want a regular file, got a folder or device");
-  if (facts.st_mode & S_IWOTH) return Status(Code::denied, "file: anybody may write it; chmod o-w it first");
+    return Status(Code::not_found, errno == ENOENT ? "file: the link leads nowhere"
+                                                   : cat("file: ", std::strerror(errno)));
+  if (!S_ISREG(facts.st_mode))
+    return Status(Code::incompatible, "file: want a regular file, got a folder or device");
+  if (facts.st_mode & S_IWOTH)
+    return Status(Code::denied, "file: anybody may write it; chmod o-w it first");
   if (facts.st_uid != 0 && facts.st_uid != ::geteuid() && ::geteuid() != 0)
     return Status(Code::denied, "file: it belongs to another user");
   return {};
 }
 
 Status judge_inspection(const Inspection& found) {
-  if (found.major != FRL_MAJOR) return Status(Code::incompatible, cat("major: want ", FRL_MAJOR, ", got ", found.major));
+  if (found.major != FRL_MAJOR)
+    return Status(Code::incompatible, cat("major: want ", FRL_MAJOR, ", got ", found.major));
   if (found.min_minor > FRL_MINOR)
-    return Status(Code::incompatible, cat("minor: want a plugin that speaks minor ", FRL_MINOR, ", got ", found.min_minor, " to ", found.max_minor, "; a newer core is needed"));
-  if (!machine_runs(found.isa)) return Status(Code::incompatible, cat("isa: this machine cannot run code for ", found.isa));
+    return Status(Code::incompatible,
+                  cat("minor: want a plugin that speaks minor ", FRL_MINOR, ", got ",
+                      found.min_minor, " to ", found.max_minor, "; a newer core is needed"));
+  if (!machine_runs(found.isa))
+    return Status(Code::incompatible, cat("isa: this machine cannot run code for ", found.isa));
   if (found.sanitizer != 0 && found.sanitizer != own_sanitizer())
-    return Status(Code::incompatible, cat("sanitizer: want a build like this core's (", own_sanitizer(), "), got ", found.sanitizer));
+    return Status(Code::incompatible, cat("sanitizer: want a build like this core's (",
+                                          own_sanitizer(), "), got ", found.sanitizer));
   return {};
 }
 
@@ -120,7 +131,8 @@ class Loading {
     FRL_LET(Library library, Library::load(path, found));
     verdict.stage = Stage::check;
     std::map<std::string, std::string> settings;
-    if (const auto it = policy_.settings.find(found.id); it != policy_.settings.end()) settings = it->second;
+    if (const auto it = policy_.settings.find(found.id); it != policy_.settings.end())
+      settings = it->second;
     FRL_LET(auto driver, Driver::start(std::move(library), found, path, team_, sink_, settings));
     FRL_TRY(known_settings(*driver, settings));
     verdict.stage = Stage::activate;
@@ -142,24 +154,28 @@ class Loading {
     return Status(Code::denied, cat(what, ": ", name, " is in plugins.deny"));
   }
 
-  // Two plugins of one id would fight over settings and caches; of two libraries with one SONAME the
-  // system's loader silently gives the first to both.
+  // Two plugins of one id would fight over settings and caches; of two libraries with one SONAME
+  // the system's loader silently gives the first to both.
   Status clash(const Inspection& found) const {
     for (const Taken& other : taken_) {
-      if (other.id == found.id) return Status(Code::denied, cat("id: ", found.id, " is loaded already, from ", other.path));
+      if (other.id == found.id)
+        return Status(Code::denied, cat("id: ", found.id, " is loaded already, from ", other.path));
       if (!found.soname.empty() && other.soname == found.soname)
-        return Status(Code::denied, cat("soname: ", found.soname, " is loaded already, from ", other.path));
+        return Status(Code::denied,
+                      cat("soname: ", found.soname, " is loaded already, from ", other.path));
     }
     return {};
   }
 
-  Status known_settings(const Driver& driver, const std::map<std::string, std::string>& settings) const {
+  Status known_settings(const Driver& driver,
+                        const std::map<std::string, std::string>& settings) const {
     std::vector<std::string> keys;
     for (const Driver::Option& option : driver.options()) keys.push_back(option.key);
     for (const auto& [key, value] : settings) {
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
       const std::string near = nearest(key, keys);
-      return Status(Code::invalid_argument, cat("option ", key, ": want one of ", join(keys), near.empty() ? "" : cat("; did you mean ", near)));
+      return Status(Code::invalid_argument, cat("option ", key, ": want one of ", join(keys),
+                                                near.empty() ? "" : cat("; did you mean ", near)));
     }
     return {};
   }
@@ -177,7 +193,8 @@ class Loading {
 }  // namespace
 
 const char* stage_name(Stage stage) {
-  constexpr const char* kNames[] = {"discover", "inspect", "policy", "probe", "load", "check", "activate"};
+  constexpr const char* kNames[] = {"discover", "inspect", "policy",  "probe",
+                                    "load",     "check",   "activate"};
   return kNames[size_t(stage)];
 }
 
@@ -185,7 +202,9 @@ Loaded load_plugins(const LoadPolicy& policy, std::shared_ptr<Team> team, LogSin
   return Loading(policy, std::move(team), std::move(sink)).run();
 }
 
-Result<std::shared_ptr<Driver>> load_plugin(const std::string& path, std::shared_ptr<Team> team, LogSink sink, Verdict* verdict, const LoadPolicy& policy) {
+Result<std::shared_ptr<Driver>> load_plugin(const std::string& path, std::shared_ptr<Team> team,
+                                            LogSink sink, Verdict* verdict,
+                                            const LoadPolicy& policy) {
   auto driver = Loading(policy, std::move(team), std::move(sink)).stages(path, *verdict);
   verdict->status = driver.status();
   return driver;

@@ -45,7 +45,8 @@ struct Loaded {
 Loaded load_plugins(const LoadPolicy& policy, std::shared_ptr<Team> team, LogSink sink);
 
 // Stages inspect to check for one file, in this process: what a probe's child runs.
-Result<std::shared_ptr<Driver>> load_plugin(const std::string& path, std::shared_ptr<Team> team, LogSink sink, Verdict* verdict,
+Result<std::shared_ptr<Driver>> load_plugin(const std::string& path, std::shared_ptr<Team> team,
+                                            LogSink sink, Verdict* verdict,
                                             const LoadPolicy& policy = {});
 
 }  // namespace ferrule

@@ -24,7 +24,8 @@ struct Claim {
   std::vector<frl_operand> operands;
   std::vector<Choice> choices;
   uint64_t max_elements = 0, max_dim = 0;
-  uint32_t max_nodes = 1, max_inputs = 1, max_outputs = 1, max_slices = 1, max_prologue = 0, max_epilogue = 0;
+  uint32_t max_nodes = 1, max_inputs = 1, max_outputs = 1, max_slices = 1, max_prologue = 0,
+           max_epilogue = 0;
   uint64_t scratch_bytes = 0;
   std::vector<OpId> members, prologue, epilogue;  // sorted
   uint32_t fp = 0, determinism = 0, error = 0, error_milli = 0;
@@ -32,7 +33,8 @@ struct Claim {
 
 struct Cost {
   uint64_t dispatch_ps = 0, round_trip_ps = 0, memory_ps_per_kib = 0, to_device_ps_per_kib = 0,
-           from_device_ps_per_kib = 0, readback_ps_per_kib = 0, host_thunk_ps = 0, minimum_gain_ps = 0;
+           from_device_ps_per_kib = 0, readback_ps_per_kib = 0, host_thunk_ps = 0,
+           minimum_gain_ps = 0;
   std::vector<frl_rate> arithmetic;
   uint32_t basis = 0;
 };
@@ -49,8 +51,8 @@ struct DeviceRow {
   std::vector<Claim> claims;
   std::vector<frl_space> spaces;
   Cost cost;
-  std::vector<std::string> voided;          // claim rows that could not be used, and why
-  const frl_device_row* own = nullptr;      // the plugin's row, for slots that want it
+  std::vector<std::string> voided;      // claim rows that could not be used, and why
+  const frl_device_row* own = nullptr;  // the plugin's row, for slots that want it
 
   uint64_t claims_hash() const;  // of everything a claim row says
 };
@@ -60,12 +62,15 @@ struct DeviceRow {
 Result<std::string> read_text(const frl_str& text, const char* what);
 
 // Rows of `T` from a plugin's table, each zero-extended to this side's size.
-//   errors  invalid_argument if the table is not one: null, a stride below `least`, more than `most` rows
+//   errors  invalid_argument if the table is not one: null, a stride below `least`, more than
+//   `most` rows
 template <class T>
-Result<std::vector<T>> read_rows(const frl_rows& rows, uint32_t least, uint32_t most, const char* what);
+Result<std::vector<T>> read_rows(const frl_rows& rows, uint32_t least, uint32_t most,
+                                 const char* what);
 
 // All device rows with their tables. A claim row with numbers that this core does not know is left
 // out and named in `voided`; a broken table fails the plugin.
-Result<std::vector<DeviceRow>> read_devices(const frl_rows& rows, const std::vector<std::string>& kind_names);
+Result<std::vector<DeviceRow>> read_devices(const frl_rows& rows,
+                                            const std::vector<std::string>& kind_names);
 
 }  // namespace ferrule

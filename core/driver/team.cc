@@ -94,7 +94,8 @@ struct Team::Run {
   std::atomic<bool> stopping{false};
 };
 
-Team::Team(uint32_t n_workers) : n_workers_(std::max(1u, n_workers)), run_(std::make_unique<Run>()) {}
+Team::Team(uint32_t n_workers)
+    : n_workers_(std::max(1u, n_workers)), run_(std::make_unique<Run>()) {}
 
 Team::~Team() {
   run_->stopping = true;

@@ -34,7 +34,8 @@ class Encoder {
 
  private:
   void symbols(const Graph& graph) {
-    for (const Symbol& s : graph.symbols()) symbols_.push_back({s.min, s.max, s.multiple, s.written, 0});
+    for (const Symbol& s : graph.symbols())
+      symbols_.push_back({s.min, s.max, s.multiple, s.written, 0});
   }
 
   uint32_t value(const TensorType& type, const Placed* placed, const Tensor* literal) {
@@ -53,7 +54,8 @@ class Encoder {
     }
     if (placed) {
       v.align_bytes = placed->align_bytes;
-      v.flags = uint16_t((placed->parameter ? FRL_VALUE_PARAMETER : 0) | (placed->state ? FRL_VALUE_STATE : 0));
+      v.flags = uint16_t((placed->parameter ? FRL_VALUE_PARAMETER : 0) |
+                         (placed->state ? FRL_VALUE_STATE : 0));
     }
     if (literal && literal->type().size_bytes() <= kMostLiteralBytes) {
       v.flags |= FRL_VALUE_LITERAL;
@@ -82,7 +84,8 @@ class Encoder {
     std::vector<uint32_t> inputs, outputs;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId id = node.operands[i];
-      inputs.push_back(id == kNoValue ? FRL_NO_VALUE : value(graph_.type(id), &operands_[i], graph_.literal(id)));
+      inputs.push_back(id == kNoValue ? FRL_NO_VALUE
+                                      : value(graph_.type(id), &operands_[i], graph_.literal(id)));
     }
     for (size_t r = 0; r < node.results.size(); ++r)
       outputs.push_back(value(graph_.type(node.results[r]), &results_[r], nullptr));
@@ -93,7 +96,8 @@ class Encoder {
     nodes_.back().first_body = inner.empty() ? 0 : uint32_t(bodies_.size());
     nodes_.back().n_bodies = uint32_t(inner.size());
     bodies_.insert(bodies_.end(), inner.begin(), inner.end());
-    return {first, 1, list(inputs), uint32_t(inputs.size()), list(outputs), uint32_t(outputs.size())};
+    return {
+        first, 1, list(inputs), uint32_t(inputs.size()), list(outputs), uint32_t(outputs.size())};
   }
 
   // The region's own body: inputs are the node's operands, missing ones marked.
@@ -123,10 +127,11 @@ class Encoder {
     return body_row(body, numbers, inputs, nullptr);
   }
 
-  frl_body body_row(const Graph& body, std::vector<uint32_t>& numbers, const std::vector<uint32_t>& inputs,
-                    const std::map<ValueId, size_t>* outputs) {
+  frl_body body_row(const Graph& body, std::vector<uint32_t>& numbers,
+                    const std::vector<uint32_t>& inputs, const std::map<ValueId, size_t>* outputs) {
     for (size_t i = 0; i < body.n_values(); ++i)
-      if (const Tensor* known = body.literal(ValueId(i))) numbers[i] = value(known->type(), nullptr, known);
+      if (const Tensor* known = body.literal(ValueId(i)))
+        numbers[i] = value(known->type(), nullptr, known);
     // Nested bodies first: a body's nodes lie side by side.
     std::vector<uint32_t> first_nested;
     for (const Node& node : body.nodes()) {
@@ -144,14 +149,16 @@ class Encoder {
         numbers[index(result)] = value(body.type(result), placed, nullptr);
       }
       std::vector<uint32_t> operands;
-      for (ValueId id : node.operands) operands.push_back(id == kNoValue ? FRL_NO_VALUE : numbers[index(id)]);
+      for (ValueId id : node.operands)
+        operands.push_back(id == kNoValue ? FRL_NO_VALUE : numbers[index(id)]);
       node_row(node, operands, numbers[index(node.results[0])]);
       nodes_.back().n_bodies = uint32_t(node.bodies.size());
       if (!node.bodies.empty()) nodes_.back().first_body = first_nested[i];
     }
     std::vector<uint32_t> results;
     for (const Output& output : body.outputs()) results.push_back(numbers[index(output.value)]);
-    return {first, uint32_t(body.n_nodes()), list(inputs), uint32_t(inputs.size()), list(results), uint32_t(results.size())};
+    return {first,         uint32_t(body.n_nodes()), list(inputs), uint32_t(inputs.size()),
+            list(results), uint32_t(results.size())};
   }
 
   uint32_t attributes(const Node& node) {
@@ -180,14 +187,19 @@ class Encoder {
     const uint64_t at = words_.size() * 8;
     words_.resize(words_.size() + (rows.size() * sizeof(T) + 7) / 8, 0);
     if (!rows.empty())
-      std::memcpy(reinterpret_cast<char*>(words_.data()) + at, rows.data(), rows.size() * sizeof(T));
+      std::memcpy(reinterpret_cast<char*>(words_.data()) + at, rows.data(),
+                  rows.size() * sizeof(T));
     return {uint32_t(at), uint32_t(rows.size()), uint32_t(sizeof(T))};
   }
 
-  Result<Block> finish(OpId kind, uint32_t first_attribute, uint32_t n_attributes, uint32_t compute) {
+  Result<Block> finish(OpId kind, uint32_t first_attribute, uint32_t n_attributes,
+                       uint32_t compute) {
     const uint64_t size = values_.size() * sizeof(frl_value) + dims_.size() * sizeof(frl_dim) +
-                          nodes_.size() * sizeof(frl_node) + text_.size() + lists_.size() * 4 + ints_.size() * 8;
-    if (size > kMostBytes) return Status(Code::out_of_limits, cat("region: want a block of at most ", kMostBytes, " bytes, got ", size));
+                          nodes_.size() * sizeof(frl_node) + text_.size() + lists_.size() * 4 +
+                          ints_.size() * 8;
+    if (size > kMostBytes)
+      return Status(Code::out_of_limits,
+                    cat("region: want a block of at most ", kMostBytes, " bytes, got ", size));
     frl_region r{};
     r.head = {sizeof r, FRL_TAG_REGION};
     r.kind = kind;

@@ -14,8 +14,8 @@ namespace ferrule {
 struct Placed {
   bool parameter = false;
   bool state = false;
-  uint32_t align_bytes = 1;          // guaranteed for the first element
-  std::vector<int64_t> strides;      // in elements; empty: dense, row-major
+  uint32_t align_bytes = 1;      // guaranteed for the first element
+  std::vector<int64_t> strides;  // in elements; empty: dense, row-major
 };
 
 // The bytes of one block; 8-byte aligned, position-independent.
@@ -32,8 +32,8 @@ class Block {
   std::vector<uint64_t> words_;
 };
 
-// A literal operand of a region is an input like any other (so it has an argument) and is sent along
-// as a value if it has at most this many bytes.
+// A literal operand of a region is an input like any other (so it has an argument) and is sent
+// along as a value if it has at most this many bytes.
 constexpr int64_t kMostLiteralBytes = 4096;
 
 // The block of one node of `graph`: a plain op as a region of its own kind, a closed kind with its

@@ -11,7 +11,9 @@ constexpr uint32_t kMostNested = 16;
 
 Status fault(std::string text) { return Status(Code::invalid_argument, "block: " + text); }
 
-bool within(uint64_t first, uint64_t n, uint64_t size) { return first <= size && n <= size - first; }
+bool within(uint64_t first, uint64_t n, uint64_t size) {
+  return first <= size && n <= size - first;
+}
 
 class Checker {
  public:
@@ -32,7 +34,8 @@ class Checker {
   template <class T>
   T row(const frl_table& table, uint64_t i) const {
     T out;
-    frl_row(&out, sizeof out, reinterpret_cast<const char*>(bytes_.data()) + table.at, table.stride, i);
+    frl_row(&out, sizeof out, reinterpret_cast<const char*>(bytes_.data()) + table.at, table.stride,
+            i);
     return out;
   }
   // Lists never hold fewer than 4 bytes a row, so a row of one is safe to read.
@@ -43,7 +46,8 @@ class Checker {
       return fault("want at least a head, 8-byte aligned");
     frl_head given;
     std::memcpy(&given, bytes_.data(), sizeof given);
-    if (given.tag != FRL_TAG_REGION) return fault(cat("want tag ", int(FRL_TAG_REGION), ", got ", given.tag));
+    if (given.tag != FRL_TAG_REGION)
+      return fault(cat("want tag ", int(FRL_TAG_REGION), ", got ", given.tag));
     if (given.size < sizeof(frl_region) || given.size > bytes_.size())
       return fault(cat("want a head of ", sizeof(frl_region), " bytes or more, got ", given.size));
     std::memcpy(&r_, bytes_.data(), sizeof r_);
@@ -57,13 +61,19 @@ class Checker {
       const char* name;
       frl_table table;
       uint64_t row_bytes;
-    } kTables[] = {{"bodies", r_.bodies, sizeof(frl_body)}, {"nodes", r_.nodes, sizeof(frl_node)},
-                   {"values", r_.values, sizeof(frl_value)}, {"dims", r_.dims, sizeof(frl_dim)},
-                   {"symbols", r_.symbols, sizeof(frl_symbol)}, {"attributes", r_.attributes, sizeof(frl_attribute)},
-                   {"lists", r_.lists, 4}, {"ints", r_.ints, 8}, {"text", r_.text, 1}};
+    } kTables[] = {{"bodies", r_.bodies, sizeof(frl_body)},
+                   {"nodes", r_.nodes, sizeof(frl_node)},
+                   {"values", r_.values, sizeof(frl_value)},
+                   {"dims", r_.dims, sizeof(frl_dim)},
+                   {"symbols", r_.symbols, sizeof(frl_symbol)},
+                   {"attributes", r_.attributes, sizeof(frl_attribute)},
+                   {"lists", r_.lists, 4},
+                   {"ints", r_.ints, 8},
+                   {"text", r_.text, 1}};
     for (const auto& t : kTables) {
       if (t.table.n == 0) continue;
-      if (t.table.at % 8 || t.table.stride < t.row_bytes || !within(t.table.at, uint64_t(t.table.n) * t.table.stride, r_.bytes))
+      if (t.table.at % 8 || t.table.stride < t.row_bytes ||
+          !within(t.table.at, uint64_t(t.table.n) * t.table.stride, r_.bytes))
         return fault(cat(t.name, ": want a table inside the block"));
     }
     if (r_.text.n && r_.text.stride != 1) return fault("text: want a stride of 1");
@@ -73,7 +83,8 @@ class Checker {
   Status values() const {
     for (uint32_t i = 0; i < r_.symbols.n; ++i) {
       const auto s = row<frl_symbol>(r_.symbols, i);
-      if (s.min < 0 || s.max < s.min || s.multiple < 1) return fault(cat("symbol ", i, ": want 0 <= min <= max and a multiple of 1 or more"));
+      if (s.min < 0 || s.max < s.min || s.multiple < 1)
+        return fault(cat("symbol ", i, ": want 0 <= min <= max and a multiple of 1 or more"));
     }
     for (uint32_t i = 0; i < r_.values.n; ++i) {
       const auto v = row<frl_value>(r_.values, i);
@@ -85,17 +96,20 @@ class Checker {
         return fault(cat("value ", i, ": want its dims inside the table"));
       for (uint32_t d = 0; d < v.rank; ++d) {
         const auto dim = row<frl_dim>(r_.dims, uint64_t(v.first_dim) + d);
-        if (dim.extent < 0 || dim.symbol > r_.symbols.n) return fault(cat("value ", i, ": want extents of 0 or more and known symbols"));
+        if (dim.extent < 0 || dim.symbol > r_.symbols.n)
+          return fault(cat("value ", i, ": want extents of 0 or more and known symbols"));
       }
     }
     return {};
   }
 
   Status attributes() const {
-    if (!within(r_.first_attribute, r_.n_attributes, r_.attributes.n)) return fault("want the kind's attributes inside the table");
+    if (!within(r_.first_attribute, r_.n_attributes, r_.attributes.n))
+      return fault("want the kind's attributes inside the table");
     for (uint32_t i = 0; i < r_.attributes.n; ++i) {
       const auto a = row<frl_attribute>(r_.attributes, i);
-      if (a.n && !within(a.at, a.n, std::max(r_.ints.n, r_.text.n))) return fault(cat("attribute ", i, ": want its list or text inside the table"));
+      if (a.n && !within(a.at, a.n, std::max(r_.ints.n, r_.text.n)))
+        return fault(cat("attribute ", i, ": want its list or text inside the table"));
     }
     return {};
   }
@@ -104,10 +118,13 @@ class Checker {
   Status schema(const frl_node& n, uint32_t number) const {
     const auto rows = attribute_rows(n.op);
     if (n.op & FRL_VENDOR) return {};
-    if (n.n_attributes > rows.size()) return fault(cat("node ", number, ": want at most ", rows.size(), " attributes, got ", n.n_attributes));
+    if (n.n_attributes > rows.size())
+      return fault(cat("node ", number, ": want at most ", rows.size(), " attributes, got ",
+                       n.n_attributes));
     for (uint32_t k = 0; k < n.n_attributes; ++k) {
       const auto a = row<frl_attribute>(r_.attributes, uint64_t(n.first_attribute) + k);
-      const bool list = rows[k].kind == AttributeKind::list, text = rows[k].kind == AttributeKind::text;
+      const bool list = rows[k].kind == AttributeKind::list,
+                 text = rows[k].kind == AttributeKind::text;
       if ((list && !within(a.at, a.n, r_.ints.n)) || (text && !within(a.at, a.n, r_.text.n)))
         return fault(cat("node ", number, ": want attribute ", rows[k].name, " inside its table"));
     }
@@ -115,22 +132,26 @@ class Checker {
   }
 
   Status define(uint32_t value, const char* what) {
-    if (value >= r_.values.n || defined_[value]) return fault(cat(what, ": want a value made once, got ", value));
+    if (value >= r_.values.n || defined_[value])
+      return fault(cat(what, ": want a value made once, got ", value));
     defined_[value] = true;
     return {};
   }
 
   Status node(const frl_node& n, uint32_t number, uint32_t depth) {
-    if (!(n.op & FRL_VENDOR) && !find_op(n.op)) return fault(cat("node ", number, ": want a known op, got ", n.op));
-    if (!within(n.first_operand, n.n_operands, r_.lists.n) || !within(n.first_result, n.n_results, r_.values.n) ||
+    if (!(n.op & FRL_VENDOR) && !find_op(n.op))
+      return fault(cat("node ", number, ": want a known op, got ", n.op));
+    if (!within(n.first_operand, n.n_operands, r_.lists.n) ||
+        !within(n.first_result, n.n_results, r_.values.n) ||
         !within(n.first_attribute, n.n_attributes, r_.attributes.n))
       return fault(cat("node ", number, ": want its rows inside their tables"));
     FRL_TRY(schema(n, number));
     for (uint32_t j = 0; j < n.n_operands; ++j) {
       const uint32_t operand = id(uint64_t(n.first_operand) + j);
       if (operand == FRL_NO_VALUE) continue;
-      const bool known = operand < r_.values.n &&
-                         (defined_[operand] || row<frl_value>(r_.values, operand).flags & FRL_VALUE_LITERAL);
+      const bool known =
+          operand < r_.values.n &&
+          (defined_[operand] || row<frl_value>(r_.values, operand).flags & FRL_VALUE_LITERAL);
       if (!known) return fault(cat("node ", number, ": want operand ", j, " made above"));
     }
     for (uint32_t k = 0; k < n.n_bodies; ++k) FRL_TRY(body(uint64_t(n.first_body) + k, depth + 1));
@@ -140,10 +161,12 @@ class Checker {
 
   Status body(uint64_t number, uint32_t depth) {
     if (number >= r_.bodies.n || seen_[number] || depth > kMostNested)
-      return fault(cat("body ", number, ": want it to exist, once, nested at most ", kMostNested, " deep"));
+      return fault(
+          cat("body ", number, ": want it to exist, once, nested at most ", kMostNested, " deep"));
     seen_[number] = true;
     const auto b = row<frl_body>(r_.bodies, number);
-    if (!within(b.first_node, b.n_nodes, r_.nodes.n) || !within(b.first_input, b.n_inputs, r_.lists.n) ||
+    if (!within(b.first_node, b.n_nodes, r_.nodes.n) ||
+        !within(b.first_input, b.n_inputs, r_.lists.n) ||
         !within(b.first_output, b.n_outputs, r_.lists.n))
       return fault(cat("body ", number, ": want its rows inside their tables"));
     for (uint32_t i = 0; i < b.n_inputs; ++i) {
@@ -154,7 +177,8 @@ class Checker {
       FRL_TRY(node(row<frl_node>(r_.nodes, uint64_t(b.first_node) + i), b.first_node + i, depth));
     for (uint32_t i = 0; i < b.n_outputs; ++i) {
       const uint32_t output = id(uint64_t(b.first_output) + i);
-      if (output >= r_.values.n || !defined_[output]) return fault(cat("body ", number, ": want output ", i, " made in it"));
+      if (output >= r_.values.n || !defined_[output])
+        return fault(cat("body ", number, ": want output ", i, " made in it"));
     }
     return {};
   }

@@ -46,7 +46,8 @@ Result<Tensors> evaluate_while(const Node& node, Tensors values) {
 
 Result<Tensors> evaluate_scan(const Graph& graph, const Node& node, Tensors operands) {
   const Graph& body = *node.bodies[0];
-  const int64_t carried = node.attributes.i(FRL_AT_scan_carried), sliced = node.attributes.i(FRL_AT_scan_sliced);
+  const int64_t carried = node.attributes.i(FRL_AT_scan_carried),
+                sliced = node.attributes.i(FRL_AT_scan_sliced);
   const int64_t length = node.attributes.i(FRL_AT_scan_length);
   const auto& axes = node.attributes.list(FRL_AT_scan_axes);
   const auto& reverse = node.attributes.list(FRL_AT_scan_reverse);
@@ -54,7 +55,8 @@ Result<Tensors> evaluate_scan(const Graph& graph, const Node& node, Tensors oper
     return !reverse.empty() && reverse[size_t(i)] ? length - 1 - trip : trip;
   };
   Tensors whole;
-  for (size_t i = size_t(carried); i < node.results.size(); ++i) whole.emplace_back(graph.type(node.results[i]));
+  for (size_t i = size_t(carried); i < node.results.size(); ++i)
+    whole.emplace_back(graph.type(node.results[i]));
   for (int64_t trip = 0; trip < length; ++trip) {
     Tensors inner = operands;
     for (int64_t i = 0; i < sliced; ++i) {
@@ -71,7 +73,8 @@ Result<Tensors> evaluate_scan(const Graph& graph, const Node& node, Tensors oper
     for (size_t i = 0; i < whole.size(); ++i) {
       const SliceCopy copy(whole[i].type(), axes[size_t(sliced) + i]);
       copy.each(place(sliced + int64_t(i), trip), [&](int64_t w, int64_t s) {
-        std::memcpy(whole[i].mutable_data() + w, results[size_t(carried) + i].bytes().data() + s, size_t(copy.inner_bytes));
+        std::memcpy(whole[i].mutable_data() + w, results[size_t(carried) + i].bytes().data() + s,
+                    size_t(copy.inner_bytes));
       });
     }
   }
@@ -99,7 +102,8 @@ Result<Tensors> evaluate_plain(const Node& node, const Tensors& values) {
 
 Result<Tensors> evaluate_node(const Graph& graph, const Node& node, const Tensors& values) {
   const OpRow* row = find_op(node.op);
-  if (row && (row->form == Form::plain || row->form == Form::pointwise)) return evaluate_plain(node, values);
+  if (row && (row->form == Form::plain || row->form == Form::pointwise))
+    return evaluate_plain(node, values);
   Tensors operands;
   for (ValueId operand : node.operands)
     if (operand != kNoValue) operands.push_back(values[index(operand)]);
@@ -114,7 +118,8 @@ Result<Tensors> evaluate_node(const Graph& graph, const Node& node, const Tensor
 
 Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs) {
   if (inputs.size() != graph.inputs().size())
-    return Status(Code::invalid_argument, cat("evaluate: want ", graph.inputs().size(), " inputs, got ", inputs.size()));
+    return Status(Code::invalid_argument,
+                  cat("evaluate: want ", graph.inputs().size(), " inputs, got ", inputs.size()));
   Tensors values(graph.n_values());
   for (size_t i = 0; i < graph.n_values(); ++i)
     if (const Tensor* known = graph.known(ValueId(i))) values[i] = *known;
@@ -123,7 +128,8 @@ Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor>
   for (const Node& node : graph.nodes()) {
     auto results = evaluate_node(graph, node, values);
     if (!results.ok()) return std::move(results).within(graph.source_text(node)).status();
-    for (size_t r = 0; r < node.results.size(); ++r) values[index(node.results[r])] = std::move((*results)[r]);
+    for (size_t r = 0; r < node.results.size(); ++r)
+      values[index(node.results[r])] = std::move((*results)[r]);
     for (ValueId operand : node.operands)
       if (operand != kNoValue && --uses[index(operand)] == 0) values[index(operand)] = Tensor();
   }

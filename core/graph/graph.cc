@@ -28,7 +28,8 @@ ValueId Graph::add_state(const TensorType& type, std::string name) {
 
 ValueId Graph::add_parameter(Tensor known, std::string name) {
   const TensorType type = known.type();
-  return add_value({.type = type, .role = Role::parameter, .name = std::move(name), .known = std::move(known)});
+  return add_value(
+      {.type = type, .role = Role::parameter, .name = std::move(name), .known = std::move(known)});
 }
 
 ValueId Graph::add_literal(Tensor known) {
@@ -65,12 +66,19 @@ Result<NodeId> Graph::emit_node(OpId op, Attributes attributes, std::vector<Valu
     const auto result = uint32_t(results.size());
     results.push_back(add_value({.type = type, .maker = id, .result = result}));
   }
-  nodes_.push_back({op, std::move(attributes), std::move(operands), std::move(results), std::move(bodies),
-                    current_sources_, {}, current_device_});
+  nodes_.push_back({op,
+                    std::move(attributes),
+                    std::move(operands),
+                    std::move(results),
+                    std::move(bodies),
+                    current_sources_,
+                    {},
+                    current_device_});
   return id;
 }
 
-Result<ValueId> Graph::emit(OpId op, Attributes attributes, std::vector<ValueId> operands, uint32_t result) {
+Result<ValueId> Graph::emit(OpId op, Attributes attributes, std::vector<ValueId> operands,
+                            uint32_t result) {
   FRL_LET(const NodeId id, emit_node(op, std::move(attributes), std::move(operands)));
   return node(id).results[result];
 }
@@ -126,7 +134,8 @@ std::string Graph::source_text(const Node& node) const {
     if (!out.empty()) out += ", ";
     out += cat(source(id).name.empty() ? "unnamed" : source(id).name, " (", source(id).op, ")");
   }
-  return out.empty() ? std::string(node.kind_name.empty() ? op_row(node.op).name : node.kind_name) : out;
+  return out.empty() ? std::string(node.kind_name.empty() ? op_row(node.op).name : node.kind_name)
+                     : out;
 }
 
 // Live nodes, each after the makers of its operands; otherwise in the order in which they stand.

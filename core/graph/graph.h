@@ -133,9 +133,9 @@ class Graph {
   std::span<const Source> all_sources() const { return sources_; }
   const Source& source(SourceId id) const { return sources_[size_t(id)]; }
 
-  const Node* maker(ValueId id) const;           // null for leaves
-  const Tensor* known(ValueId id) const;         // of parameters and literals, else null
-  const Tensor* literal(ValueId id) const;       // of literals only, else null
+  const Node* maker(ValueId id) const;      // null for leaves
+  const Tensor* known(ValueId id) const;    // of parameters and literals, else null
+  const Tensor* literal(ValueId id) const;  // of literals only, else null
   std::optional<ValueId> find_input(std::string_view name) const;
 
   // How often each value is used: once for each operand place and once for each output.

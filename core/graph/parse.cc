@@ -89,7 +89,8 @@ class Parser {
     std::vector<std::string> results;
     do {
       const std::string name = take();
-      if (name.size() < 2 || name[0] != '%') return wrong(cat("want a value like %x, got '", name, "'"));
+      if (name.size() < 2 || name[0] != '%')
+        return wrong(cat("want a value like %x, got '", name, "'"));
       if (names.count(name)) return wrong(cat("want each value once, got ", name, " again"));
       results.push_back(name);
     } while (accept(","));
@@ -113,7 +114,8 @@ class Parser {
     if (!accept("[")) return wrong(cat("want '[', got '", peek(), "'"));
     std::vector<int64_t> extents;
     while (!accept("]")) {
-      if (!extents.empty() && !accept(",")) return wrong(cat("want ',' or ']', got '", peek(), "'"));
+      if (!extents.empty() && !accept(","))
+        return wrong(cat("want ',' or ']', got '", peek(), "'"));
       FRL_LET(const int64_t extent, integer());
       extents.push_back(extent);
     }
@@ -125,7 +127,8 @@ class Parser {
   // "= 1 2 3" (one number: a splat), "= random SEED" (uniform in -1 .. 1).
   Result<Tensor> elements(const TensorType& type) {
     if (!accept("=")) return wrong(cat("want '=' and elements, got '", peek(), "'"));
-    if (type.shape.n_elements() > kMostElements) return wrong(cat("want at most ", kMostElements, " elements"));
+    if (type.shape.n_elements() > kMostElements)
+      return wrong(cat("want at most ", kMostElements, " elements"));
     Tensor out(type);
     const int64_t n = type.shape.n_elements();
     if (accept("random")) {
@@ -159,7 +162,8 @@ class Parser {
     return out;
   }
 
-  Status leaf(Graph& graph, Names& names, const std::vector<std::string>& results, const std::string& word) {
+  Status leaf(Graph& graph, Names& names, const std::vector<std::string>& results,
+              const std::string& word) {
     if (results.size() != 1) return wrong("want one name for a leaf");
     FRL_LET(const TensorType leaf_type, type());
     std::string name = results[0].substr(1);
@@ -186,7 +190,8 @@ class Parser {
 
   Result<int64_t> attribute_integer(const AttributeRow& row) {
     const TextMeaning meaning = text_meaning(row);
-    if (meaning == TextMeaning::type && parse_type(peek()) != Type::none) return int64_t(parse_type(take()));
+    if (meaning == TextMeaning::type && parse_type(peek()) != Type::none)
+      return int64_t(parse_type(take()));
     if (meaning == TextMeaning::op && find_op(peek())) return int64_t(find_op(take())->id);
     return integer();
   }
@@ -204,7 +209,8 @@ class Parser {
     } else {
       if (!accept("[")) return wrong(cat(row.name, ": want '[', got '", peek(), "'"));
       while (!accept("]")) {
-        if (!slot.list.empty() && !accept(",")) return wrong(cat("want ',' or ']', got '", peek(), "'"));
+        if (!slot.list.empty() && !accept(","))
+          return wrong(cat("want ',' or ']', got '", peek(), "'"));
         FRL_LET(const int64_t item, attribute_integer(row));
         slot.list.push_back(item);
       }
@@ -228,7 +234,8 @@ class Parser {
     return out;
   }
 
-  Status node(Graph& graph, Names& names, const std::vector<std::string>& results, const std::string& word, int depth) {
+  Status node(Graph& graph, Names& names, const std::vector<std::string>& results,
+              const std::string& word, int depth) {
     const OpRow* row = find_op(word);
     if (!row) return wrong(cat("want an op, got '", word, "'"));
     std::vector<ValueId> operands;
@@ -250,14 +257,16 @@ class Parser {
     auto id = graph.emit_node(row->id, std::move(found), std::move(operands), std::move(bodies));
     if (!id.ok()) return line_ = line, wrong(id.status().message());
     const auto& made = graph.node(*id).results;
-    if (made.size() != results.size()) return wrong(cat("want ", made.size(), " results, got ", results.size()));
+    if (made.size() != results.size())
+      return wrong(cat("want ", made.size(), " results, got ", results.size()));
     for (size_t i = 0; i < made.size(); ++i) names[results[i]] = made[i];
     return {};
   }
 
   Status outputs(Graph& graph, const Names& names) {
     while (!done()) {
-      if (!graph.outputs().empty() && !accept(",")) return wrong(cat("want ',', got '", peek(), "'"));
+      if (!graph.outputs().empty() && !accept(","))
+        return wrong(cat("want ',', got '", peek(), "'"));
       const std::string word = peek();
       FRL_LET(const ValueId id, value(names));
       if (id == kNoValue) return wrong("want a value to return, got none");
@@ -266,7 +275,8 @@ class Parser {
       graph.add_output(id, name, accept("droppable"));
       if (!accept("updates")) continue;
       FRL_LET(const ValueId leaf, value(names));
-      if (leaf == kNoValue || graph.value(leaf).role != Role::state) return wrong("updates: want a state");
+      if (leaf == kNoValue || graph.value(leaf).role != Role::state)
+        return wrong("updates: want a state");
       graph.add_state_pair({leaf, graph.outputs().size() - 1});
     }
     return {};

@@ -12,9 +12,10 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {Type::f64, "f64", 8}, {Type::f32, "f32", 4}, {Type::f16, "f16", 2}, {Type::bf16, "bf16", 2},
-    {Type::i8, "i8", 1},   {Type::i16, "i16", 2}, {Type::i32, "i32", 4}, {Type::i64, "i64", 8},
-    {Type::u8, "u8", 1},   {Type::u16, "u16", 2}, {Type::u32, "u32", 4}, {Type::u64, "u64", 8},
+    {Type::f64, "f64", 8},      {Type::f32, "f32", 4}, {Type::f16, "f16", 2},
+    {Type::bf16, "bf16", 2},    {Type::i8, "i8", 1},   {Type::i16, "i16", 2},
+    {Type::i32, "i32", 4},      {Type::i64, "i64", 8}, {Type::u8, "u8", 1},
+    {Type::u16, "u16", 2},      {Type::u32, "u32", 4}, {Type::u64, "u64", 8},
     {Type::boolean, "bool", 1},
 };
 
@@ -67,7 +68,8 @@ Half to_half(double value) {
 
 BFloat16 to_bfloat16(double value) {
   if (std::isnan(value)) return {uint16_t(std::signbit(value) ? 0xffc0 : 0x7fc0)};
-  if (value == 0 || std::isinf(value)) return {uint16_t(std::bit_cast<uint32_t>(float(value)) >> 16)};
+  if (value == 0 || std::isinf(value))
+    return {uint16_t(std::bit_cast<uint32_t>(float(value)) >> 16)};
   const double size = round_to(std::fabs(value), 7, -126);
   return {uint16_t(std::bit_cast<uint32_t>(float(std::copysign(size, value))) >> 16)};
 }

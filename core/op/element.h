@@ -12,9 +12,18 @@ namespace ferrule {
 
 enum class Type : uint8_t {
   none = FRL_ANY_TYPE,
-  f64 = FRL_F64, f32 = FRL_F32, f16 = FRL_F16, bf16 = FRL_BF16,
-  i8 = FRL_I8, i16 = FRL_I16, i32 = FRL_I32, i64 = FRL_I64,
-  u8 = FRL_U8, u16 = FRL_U16, u32 = FRL_U32, u64 = FRL_U64,
+  f64 = FRL_F64,
+  f32 = FRL_F32,
+  f16 = FRL_F16,
+  bf16 = FRL_BF16,
+  i8 = FRL_I8,
+  i16 = FRL_I16,
+  i32 = FRL_I32,
+  i64 = FRL_I64,
+  u8 = FRL_U8,
+  u16 = FRL_U16,
+  u32 = FRL_U32,
+  u64 = FRL_U64,
   boolean = FRL_BOOL,
 };
 
@@ -48,19 +57,32 @@ BFloat16 to_bfloat16(double value);
 template <class Fn>
 auto with_type(Type type, Fn&& fn) {
   switch (type) {
-    case Type::f64: return fn(double{});
-    case Type::f16: return fn(Half{});
-    case Type::bf16: return fn(BFloat16{});
-    case Type::i8: return fn(int8_t{});
-    case Type::i16: return fn(int16_t{});
-    case Type::i32: return fn(int32_t{});
-    case Type::i64: return fn(int64_t{});
-    case Type::u8: return fn(uint8_t{});
-    case Type::u16: return fn(uint16_t{});
-    case Type::u32: return fn(uint32_t{});
-    case Type::u64: return fn(uint64_t{});
-    case Type::boolean: return fn(bool{});
-    default: return fn(float{});
+    case Type::f64:
+      return fn(double{});
+    case Type::f16:
+      return fn(Half{});
+    case Type::bf16:
+      return fn(BFloat16{});
+    case Type::i8:
+      return fn(int8_t{});
+    case Type::i16:
+      return fn(int16_t{});
+    case Type::i32:
+      return fn(int32_t{});
+    case Type::i64:
+      return fn(int64_t{});
+    case Type::u8:
+      return fn(uint8_t{});
+    case Type::u16:
+      return fn(uint16_t{});
+    case Type::u32:
+      return fn(uint32_t{});
+    case Type::u64:
+      return fn(uint64_t{});
+    case Type::boolean:
+      return fn(bool{});
+    default:
+      return fn(float{});
   }
 }
 

@@ -35,17 +35,27 @@ constexpr Form POINTWISE = Form::pointwise, PLAIN = Form::plain, CONTROL = Form:
                CLOSED = Form::closed, OPEN = Form::open;
 
 constexpr OpRow kRows[] = {
-#define FRL_OP(id, name, form, min_in, max_in, results, bodies, expression)                    \
-  {id, #name, form, min_in, max_in, results, bodies, expression, kSemantics_##name.types,      \
-   kSemantics_##name.infer, kSemantics_##name.eval, kSemantics_##name.doc},
+#define FRL_OP(id, name, form, min_in, max_in, results, bodies, expression) \
+  {id,                                                                      \
+   #name,                                                                   \
+   form,                                                                    \
+   min_in,                                                                  \
+   max_in,                                                                  \
+   results,                                                                 \
+   bodies,                                                                  \
+   expression,                                                              \
+   kSemantics_##name.types,                                                 \
+   kSemantics_##name.infer,                                                 \
+   kSemantics_##name.eval,                                                  \
+   kSemantics_##name.doc},
 #define FRL_ATTR(op, slot, name, type, fallback)
 #include "plugin-api/frl_ops.def"
 #undef FRL_OP
 #undef FRL_ATTR
 };
 
-constexpr AttributeKind I = AttributeKind::integer, F = AttributeKind::real, S = AttributeKind::text,
-                        L = AttributeKind::list;
+constexpr AttributeKind I = AttributeKind::integer, F = AttributeKind::real,
+                        S = AttributeKind::text, L = AttributeKind::list;
 constexpr AttributeRow kAttributes[] = {
 #define FRL_OP(id, name, form, min_in, max_in, results, bodies, expression)
 #define FRL_ATTR(op, slot, name, type, fallback) {FRL_OP_##op, slot, #name, type, fallback},
@@ -112,14 +122,14 @@ Result<std::vector<TensorType>> infer_results(const OpCall& call) {
   const OpRow& row = call.row;
   const size_t n = call.operands.size();
   if (n < row.min_operands || (row.max_operands != 255 && n > row.max_operands))
-    return Status(Code::invalid_argument,
-                  cat(row.name, ": want ", row.min_operands, " to ", row.max_operands, " operands, got ", n));
+    return Status(Code::invalid_argument, cat(row.name, ": want ", row.min_operands, " to ",
+                                              row.max_operands, " operands, got ", n));
   for (size_t i = 0; i < row.min_operands; ++i)
     if (!call.operands[i])
       return Status(Code::invalid_argument, cat(row.name, ": want operand ", i, ", got nothing"));
   if (n && call.operands[0] && !(row.types & bit(call.operands[0]->type)))
-    return Status(Code::invalid_argument,
-                  cat(describe(call), ": want another element type, got ", type_name(call.operands[0]->type)));
+    return Status(Code::invalid_argument, cat(describe(call), ": want another element type, got ",
+                                              type_name(call.operands[0]->type)));
   FRL_TRY(check_attributes(call));
   if (!row.infer) return Status(Code::internal, cat(row.name, ": its bodies say what it gives"));
   return row.infer(call);

@@ -28,9 +28,9 @@ struct OpCall {
 using InferRule = Result<std::vector<TensorType>> (*)(const OpCall& call);
 constexpr uint32_t kWrittenSymbol = UINT32_MAX;
 
-// Reference evaluation: floats in double with one rounding to the result's type at the end, integers
-// and bool exact in their type. `results` have the inferred types and are zero; where a shape has a
-// written symbol, the true extent is set by replacing the tensor with a smaller one.
+// Reference evaluation: floats in double with one rounding to the result's type at the end,
+// integers and bool exact in their type. `results` have the inferred types and are zero; where a
+// shape has a written symbol, the true extent is set by replacing the tensor with a smaller one.
 //   errors  invalid_argument for values out of range (an index, a shape)
 using EvalRule = Status (*)(const OpCall& call, std::span<const Tensor* const> operands,
                             std::span<Tensor> results);
@@ -43,7 +43,7 @@ struct OpRow {
   uint32_t n_results;                   // 0: what the bodies give
   uint32_t n_bodies;
   const char* expression;
-  uint64_t types;  // mask of element types that the first operand may have
+  uint64_t types;   // mask of element types that the first operand may have
   InferRule infer;  // null for CONTROL, CLOSED and OPEN: the graph infers from the bodies
   EvalRule eval;    // null likewise
   const char* doc;
@@ -51,9 +51,9 @@ struct OpRow {
 
 // Rows in order of id, without gaps; row of id N is at N - 1.
 std::span<const OpRow> op_rows();
-const OpRow* find_op(OpId id);               // null for ids of vendors and unknown ones
-const OpRow* find_op(std::string_view name); // null if there is none
-const OpRow& op_row(OpId id);                // the id is known
+const OpRow* find_op(OpId id);                // null for ids of vendors and unknown ones
+const OpRow* find_op(std::string_view name);  // null if there is none
+const OpRow& op_row(OpId id);                 // the id is known
 std::span<const AttributeRow> attribute_rows(OpId id);
 
 // Arity, element types, then the op's own rule.

@@ -14,10 +14,12 @@ Shape::Shape(std::span<const int64_t> extents) {
 
 Result<Shape> Shape::checked(std::span<const int64_t> extents) {
   if (extents.size() > kMaxRank)
-    return Status(Code::out_of_limits, cat("shape: want at most ", kMaxRank, " axes, got ", extents.size()));
+    return Status(Code::out_of_limits,
+                  cat("shape: want at most ", kMaxRank, " axes, got ", extents.size()));
   int64_t product = 1;
   for (int64_t extent : extents) {
-    if (extent < 0) return Status(Code::invalid_argument, cat("shape: want extents of 0 or more, got ", extent));
+    if (extent < 0)
+      return Status(Code::invalid_argument, cat("shape: want extents of 0 or more, got ", extent));
     // A zero-size axis must not hide an absurd one beside it.
     if (!checked_mul(product, extent > 0 ? extent : 1, &product) || product > int64_t(1) << 59)
       return Status(Code::out_of_limits, "shape: want at most 2^59 elements");
@@ -75,8 +77,8 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     const Dim& y = shorter.dim(i);
     if (x == y || y == Dim{1, 0}) continue;
     if (x != Dim{1, 0})
-      return Status(Code::invalid_argument,
-                    cat("broadcast: want equal or 1 on each axis, got ", to_string(a), " and ", to_string(b)));
+      return Status(Code::invalid_argument, cat("broadcast: want equal or 1 on each axis, got ",
+                                                to_string(a), " and ", to_string(b)));
     out.set(offset + i, y);
   }
   return out;

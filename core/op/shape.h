@@ -24,7 +24,8 @@ struct Dim {
 class Shape {
  public:
   Shape() = default;
-  Shape(std::initializer_list<int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
+  Shape(std::initializer_list<int64_t> extents)
+      : Shape(std::span(extents.begin(), extents.size())) {}
   // At most kMaxRank axes; more are an internal error that callers have excluded (see checked()).
   explicit Shape(std::span<const int64_t> extents);
   // errors  invalid_argument for a negative extent; out_of_limits for too many axes, or more than

@@ -9,7 +9,9 @@
 
 namespace ferrule {
 
-std::string to_string(const TensorType& type) { return cat(type_name(type.type), to_string(type.shape)); }
+std::string to_string(const TensorType& type) {
+  return cat(type_name(type.type), to_string(type.shape));
+}
 
 Tensor::Tensor(const TensorType& type) : type_(type) {
   const size_t size = align_up(uint64_t(std::max<int64_t>(type.size_bytes(), 1)), 64);
@@ -111,7 +113,8 @@ Tensor Tensor::reshaped(const Shape& shape) const {
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.type() == b.type() &&
-         (a.n_elements() == 0 || std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
+         (a.n_elements() == 0 ||
+          std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
 }
 
 }  // namespace ferrule

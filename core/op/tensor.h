@@ -24,14 +24,15 @@ struct TensorType {
 // "f32[2,3]"
 std::string to_string(const TensorType& type);
 
-// A cheap handle: copies share the elements. Elements are written only by their first holder, before
-// the tensor is shared; after that they are constant and any thread may read them.
+// A cheap handle: copies share the elements. Elements are written only by their first holder,
+// before the tensor is shared; after that they are constant and any thread may read them.
 class Tensor {
  public:
   Tensor() = default;
   // Zero-filled elements of its own, 64-byte aligned.
   explicit Tensor(const TensorType& type);
-  // Elements kept alive by `owner` (null: the caller keeps them alive). bytes.size() must fit the type.
+  // Elements kept alive by `owner` (null: the caller keeps them alive). bytes.size() must fit the
+  // type.
   Tensor(const TensorType& type, Bytes bytes, std::shared_ptr<const void> owner);
 
   template <class T>

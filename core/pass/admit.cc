@@ -16,7 +16,8 @@ std::string member_text(const Graph& graph, std::span<const NodeId> members) {
 Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& node) {
   if (!context.refuse) return {};
   std::vector<Placed> operands, results(node.results.size());
-  for (ValueId id : node.operands) operands.push_back({.parameter = id != kNoValue && graph.known(id) != nullptr});
+  for (ValueId id : node.operands)
+    operands.push_back({.parameter = id != kNoValue && graph.known(id) != nullptr});
   const auto block = encode_region(graph, node, operands, results, context.options.gate.compute);
   if (!block.ok()) return {block.status().code(), block.status().message()};
   return context.refuse(*block);
@@ -35,9 +36,11 @@ std::optional<Claim> limited_claim(const PassContext& context, OpId kind) {
   return out;
 }
 
-bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region, std::span<const NodeId> members) {
+bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
+           std::span<const NodeId> members) {
   const Node& node = graph.node(region);
-  Candidate candidate{pass, node.kind_name.empty() ? op_row(node.op).name : node.kind_name, member_text(graph, members)};
+  Candidate candidate{pass, node.kind_name.empty() ? op_row(node.op).name : node.kind_name,
+                      member_text(graph, members)};
   Profile before;
   for (NodeId id : members) before += profile_node(graph, graph.node(id));
   const Profile after = profile_node(graph, node);
@@ -47,7 +50,8 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region, 
   candidate.launches_saved = before.launches - after.launches;
   Refusal refusal = match_claims(context.device, graph, node, context.options.gate.compute).refusal;
   if (!refusal.refused() && !gate.fuse)
-    refusal = {Code::no_benefit, cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ", context.device.cost.minimum_gain_ps)};
+    refusal = {Code::no_benefit, cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ",
+                                     context.device.cost.minimum_gain_ps)};
   if (!refusal.refused()) refusal = ask_plugin(graph, context, node);
   candidate.accepted = !refusal.refused();
   candidate.reason = refusal.text;

@@ -54,7 +54,8 @@ Result<bool> run(Graph& graph, PassContext& context) {
     for (size_t r = 0; r < results.size(); ++r) {
       const bool small = results[r].n_elements() <= kMostLiteral;
       const std::string name = cat("folded:", graph.source_text(node), ":", i, ":", r);
-      graph.replace(node.results[r], small ? graph.add_literal(std::move(results[r])) : graph.add_parameter(std::move(results[r]), name));
+      graph.replace(node.results[r], small ? graph.add_literal(std::move(results[r]))
+                                           : graph.add_parameter(std::move(results[r]), name));
     }
     changed = true;
   }

@@ -1,4 +1,5 @@
-// Removes what cannot change its operand: x + 0, x * 1, casts to the own type, reshapes of reshapes.
+// Removes what cannot change its operand: x + 0, x * 1, casts to the own type, reshapes of
+// reshapes.
 //
 // Runs before region formation, so that no plugin is asked to claim a no-op.
 #include <algorithm>
@@ -19,9 +20,11 @@ Result<ValueId> compose_transposes(Match& m) {
   const auto& outer = m.node(0).attributes.list(FRL_AT_transpose_order);
   const auto& inner = m.node(1).attributes.list(FRL_AT_transpose_order);
   std::vector<int64_t> order(outer.size());
-  for (size_t i = 0; i < outer.size(); ++i) order[i] = inner[size_t(int64_t(inner.size()) + outer[i])];
+  for (size_t i = 0; i < outer.size(); ++i)
+    order[i] = inner[size_t(int64_t(inner.size()) + outer[i])];
   if (std::is_sorted(order.begin(), order.end())) return m[0];
-  return m.graph.emit(FRL_OP_transpose, Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, order), {m[0]});
+  return m.graph.emit(FRL_OP_transpose,
+                      Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, order), {m[0]});
 }
 
 // An order that moves only axes of extent 1 moves no element.
@@ -39,11 +42,17 @@ Result<ValueId> flat_transpose(Match& m) {
   if (!from.is_exact()) return kNoValue;
   const Shape& to = m.graph.shape(node.results[0]);
   const auto extents = to.extents();
-  return m.graph.emit(FRL_OP_reshape, Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, {extents.begin(), extents.begin() + to.rank()}), {m[0]});
+  return m.graph.emit(
+      FRL_OP_reshape,
+      Attributes(FRL_OP_reshape)
+          .set_list(FRL_AT_reshape_shape, {extents.begin(), extents.begin() + to.rank()}),
+      {m[0]});
 }
 
 // -0 + 0 is 0.
-Result<ValueId> keep_unless_float(Match& m) { return is_float(m.graph.type(m[0]).type) ? kNoValue : m[0]; }
+Result<ValueId> keep_unless_float(Match& m) {
+  return is_float(m.graph.type(m[0]).type) ? kNoValue : m[0];
+}
 
 const Rule kRules[] = {
     {pat(FRL_OP_identity, {any(0)}), keep},
@@ -58,7 +67,8 @@ const Rule kRules[] = {
     {pat(FRL_OP_sub, {any(0), lit(0)}), keep},
     {pat(FRL_OP_mul, {any(0), lit(1)}), keep},
     {pat(FRL_OP_div, {any(0), lit(1)}), keep},
-    {pat(FRL_OP_relu, {pat(FRL_OP_relu, {any(0)})}), [](Match& m) { return m.graph.emit(FRL_OP_relu, {m[0]}); }},
+    {pat(FRL_OP_relu, {pat(FRL_OP_relu, {any(0)})}),
+     [](Match& m) { return m.graph.emit(FRL_OP_relu, {m[0]}); }},
 };
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace {
 
 std::string no_claim(const PassContext& context, OpId kind) {
   if (!context.options.fusion) return "fusion is off";
-  return find_claim(context.device, kind) ? std::string() : cat("the device does not claim ", op_row(kind).name);
+  return find_claim(context.device, kind) ? std::string()
+                                          : cat("the device does not claim ", op_row(kind).name);
 }
 
 // ---- matmul: slots 0 x, 1 w, 2 bias, 3 activation ----
@@ -17,14 +18,13 @@ std::string no_claim(const PassContext& context, OpId kind) {
 Pattern product() { return pat(FRL_OP_matmul, {any(0), any(1)}); }
 Pattern biased() { return pat(FRL_OP_add, {product(), any(2)}); }
 
-const Shape& result_shape(const Match& m) { return m.graph.shape(m.node(0).results[0]); }
-
 std::string fits_bias(const Match& m) {
   const Shape& bias = m.graph.shape(m[2]);
   const int64_t n = m.graph.shape(m[1]).back();
   // A bias [1] on n > 1 columns, or a residual of the result's shape, is another addition.
   if (bias.rank() != 1 || bias[0] != n) return cat("bias: want [", n, "], got ", to_string(bias));
-  if (m.graph.type(m[2]).type != m.graph.type(m[0]).type) return "bias: want the product's element type";
+  if (m.graph.type(m[2]).type != m.graph.type(m[0]).type)
+    return "bias: want the product's element type";
   return {};
 }
 
@@ -40,7 +40,8 @@ Result<NodeId> emit_matmul(const Match& m, bool bias, bool act) {
 
 const FusionRow kMatmulRows[] = {
     {activation(3, biased()), fits_bias, [](const Match& m) { return emit_matmul(m, true, true); }},
-    {activation(3, product()), fits_nothing_else, [](const Match& m) { return emit_matmul(m, false, true); }},
+    {activation(3, product()), fits_nothing_else,
+     [](const Match& m) { return emit_matmul(m, false, true); }},
     {biased(), fits_bias, [](const Match& m) { return emit_matmul(m, true, false); }},
 };
 
@@ -54,23 +55,15 @@ Pattern clamped(Pattern inner) {
 
 const Node& conv_of(const Match& m) { return m.graph.node(m.nodes.back()); }
 
-std::string fits_residual(const Match& m) {
-  const TensorType& want = m.graph.type(conv_of(m).results[0]);
-  if (m.graph.type(m[2]) != want) return cat("residual: want ", to_string(want), ", got ", to_string(m.graph.type(m[2])));
-  return {};
-}
-
-std::string keeps_shape(const Match& m) {
-  if (!(result_shape(m) == m.graph.shape(conv_of(m).results[0]))) return "clamp: want it to keep the convolution's shape";
-  return {};
-}
-
 Result<NodeId> emit_conv(const Match& m, bool residual, bool act, bool clamp) {
   const Node& conv = conv_of(m);
   Attributes attributes(FRL_OP_conv_bias_act);
-  for (uint32_t slot = 0; slot < conv.attributes.size(); ++slot) attributes.slot(slot) = conv.attributes[slot];
+  for (uint32_t slot = 0; slot < conv.attributes.size(); ++slot)
+    attributes.slot(slot) = conv.attributes[slot];
   if (act) attributes.set_i(FRL_AT_conv_bias_act_activation, m.ops[3]);
-  if (clamp) attributes.set_f(FRL_AT_conv_bias_act_low, m.number(5)).set_f(FRL_AT_conv_bias_act_high, m.number(4));
+  if (clamp)
+    attributes.set_f(FRL_AT_conv_bias_act_low, m.number(5))
+        .set_f(FRL_AT_conv_bias_act_high, m.number(4));
   std::vector<ValueId> operands = {m[0], m[1]};
   const bool bias = conv.operands.size() > 2 && conv.operands[2] != kNoValue;
   if (bias || residual) operands.push_back(bias ? m.graph.resolve(conv.operands[2]) : kNoValue);
@@ -79,10 +72,14 @@ Result<NodeId> emit_conv(const Match& m, bool residual, bool act, bool clamp) {
 }
 
 const FusionRow kConvRows[] = {
-    {activation(3, with_residual()), fits_residual, [](const Match& m) { return emit_conv(m, true, true, false); }},
-    {activation(3, conv()), fits_nothing_else, [](const Match& m) { return emit_conv(m, false, true, false); }},
-    {clamped(conv()), keeps_shape, [](const Match& m) { return emit_conv(m, false, false, true); }},
-    {with_residual(), fits_residual, [](const Match& m) { return emit_conv(m, true, false, false); }},
+    {activation(3, with_residual()), fits_nothing_else,
+     [](const Match& m) { return emit_conv(m, true, true, false); }},
+    {activation(3, conv()), fits_nothing_else,
+     [](const Match& m) { return emit_conv(m, false, true, false); }},
+    {clamped(conv()), fits_nothing_else,
+     [](const Match& m) { return emit_conv(m, false, false, true); }},
+    {with_residual(), fits_nothing_else,
+     [](const Match& m) { return emit_conv(m, true, false, false); }},
 };
 
 }  // namespace
@@ -92,7 +89,8 @@ const Pass fuse_matmul_bias_act = {
     .name = "fuse_matmul_bias_act",
     .doc = "matmul, then a bias of the last axis, then an activation",
     .when = [](const PassContext& c) { return no_claim(c, FRL_OP_matmul_bias_act); },
-    .run = [](Graph& g, PassContext& c) { return fuse_rows(g, c, "fuse_matmul_bias_act", kMatmulRows); },
+    .run = [](Graph& g,
+              PassContext& c) { return fuse_rows(g, c, "fuse_matmul_bias_act", kMatmulRows); },
 };
 
 extern const Pass fuse_conv_bias_act;
@@ -100,7 +98,8 @@ const Pass fuse_conv_bias_act = {
     .name = "fuse_conv_bias_act",
     .doc = "conv, then a residual, an activation or a clamp",
     .when = [](const PassContext& c) { return no_claim(c, FRL_OP_conv_bias_act); },
-    .run = [](Graph& g, PassContext& c) { return fuse_rows(g, c, "fuse_conv_bias_act", kConvRows); },
+    .run = [](Graph& g,
+              PassContext& c) { return fuse_rows(g, c, "fuse_conv_bias_act", kConvRows); },
 };
 
 }  // namespace ferrule

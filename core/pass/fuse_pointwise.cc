@@ -1,7 +1,7 @@
 // Pointwise regions: nodes of one shape that end in one sink, grown from the sink backwards.
 //
-// A node joins the region of its users if all of them are in it. A region can therefore only be left
-// through its sink, so regions never wait for each other in a circle.
+// A node joins the region of its users if all of them are in it. A region can therefore only be
+// left through its sink, so regions never wait for each other in a circle.
 #include <algorithm>
 
 #include "core/base/text.h"
@@ -20,7 +20,11 @@ struct Group {
 class Growing {
  public:
   Growing(Graph& graph, PassContext& context, const Claim& claim)
-      : graph_(graph), context_(context), claim_(claim), users_(graph.n_values()), group_of_(graph.n_nodes(), kAlone) {
+      : graph_(graph),
+        context_(context),
+        claim_(claim),
+        users_(graph.n_values()),
+        group_of_(graph.n_nodes(), kAlone) {
     for (size_t i = 0; i < graph.n_nodes(); ++i)
       for (ValueId operand : graph.node(NodeId(i)).operands)
         if (operand != kNoValue) users_[index(operand)].push_back(NodeId(i));
@@ -35,7 +39,8 @@ class Growing {
       if (group.members.size() < 2) continue;
       std::sort(group.members.begin(), group.members.end());
       const ValueId sink = graph_.node(group.members.back()).results[0];
-      FRL_LET(const NodeId region, emit_region(graph_, FRL_OP_pointwise, group.members, std::span(&sink, 1)));
+      FRL_LET(const NodeId region,
+              emit_region(graph_, FRL_OP_pointwise, group.members, std::span(&sink, 1)));
       if (!admit(graph_, context_, "fuse_pointwise", region, group.members)) continue;
       graph_.replace(sink, graph_.node(region).results[0]);
       changed = true;
@@ -83,15 +88,19 @@ class Growing {
     std::vector<ValueId> operands = group.operands;
     std::erase(operands, graph_.node(id).results[0]);
     for (ValueId operand : region_operands(graph_, std::span(&id, 1)))
-      if (std::find(operands.begin(), operands.end(), operand) == operands.end()) operands.push_back(operand);
-    if (operands.size() > claim_.max_inputs) return refuse(id, cat("inputs: ", operands.size(), " are more than ", claim_.max_inputs));
+      if (std::find(operands.begin(), operands.end(), operand) == operands.end())
+        operands.push_back(operand);
+    if (operands.size() > claim_.max_inputs)
+      return refuse(id, cat("inputs: ", operands.size(), " are more than ", claim_.max_inputs));
     group.operands = std::move(operands);
     group.members.push_back(id);
     return true;
   }
 
   bool refuse(NodeId id, std::string reason) {
-    context_.report.candidates.push_back({"fuse_pointwise", "pointwise", graph_.source_text(graph_.node(id)), false, std::move(reason)});
+    context_.report.candidates.push_back({"fuse_pointwise", "pointwise",
+                                          graph_.source_text(graph_.node(id)), false,
+                                          std::move(reason)});
     return false;
   }
 

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/text.h"
+
 namespace ferrule {
 
 Pattern any(uint32_t slot) { return {.slot = slot}; }
 Pattern lit(double number) { return {.what = Pattern::What::literal, .number = number}; }
-Pattern number(uint32_t slot) { return {.what = Pattern::What::literal, .any_number = true, .slot = slot}; }
+Pattern number(uint32_t slot) {
+  return {.what = Pattern::What::literal, .any_number = true, .slot = slot};
+}
 Pattern pat(OpId op, std::vector<Pattern> operands) {
   return {.what = Pattern::What::op, .op = op, .operands = std::move(operands)};
 }
@@ -19,8 +23,13 @@ namespace {
 
 bool commutative(OpId op) {
   switch (op) {
-    case FRL_OP_add: case FRL_OP_mul: case FRL_OP_max: case FRL_OP_min: return true;
-    default: return false;
+    case FRL_OP_add:
+    case FRL_OP_mul:
+    case FRL_OP_max:
+    case FRL_OP_min:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -28,7 +37,8 @@ bool is_splat(const Tensor& tensor, double* value) {
   if (tensor.n_elements() == 0) return false;
   const int64_t size = size_bytes(tensor.element());
   for (int64_t i = 1; i < tensor.n_elements(); ++i)
-    if (std::memcmp(tensor.bytes().data(), tensor.bytes().data() + i * size, size_t(size)) != 0) return false;
+    if (std::memcmp(tensor.bytes().data(), tensor.bytes().data() + i * size, size_t(size)) != 0)
+      return false;
   *value = tensor.at_f64(0);
   return true;
 }
@@ -38,13 +48,14 @@ bool same_number(double a, double b) { return a == b && std::signbit(a) == std::
 
 bool is_activation(const Node& node) {
   const OpRow* row = find_op(node.op);
-  return row && row->form == Form::pointwise && row->max_operands == 1 && node.op != FRL_OP_cast && node.op != FRL_OP_identity &&
-         node.attributes == Attributes(node.op);
+  return row && row->form == Form::pointwise && row->max_operands == 1 &&
+         node.op != FRL_OP_identity && node.attributes == Attributes(node.op);
 }
 
 class Matcher {
  public:
-  Matcher(Graph& graph, const std::vector<uint32_t>& uses, Match* out) : graph_(graph), uses_(uses), out_(out) {}
+  Matcher(Graph& graph, const std::vector<uint32_t>& uses, Match* out)
+      : graph_(graph), uses_(uses), out_(out) {}
 
   bool node(NodeId id, const Pattern& pattern) {
     const Node& node = graph_.node(id);
@@ -81,7 +92,9 @@ class Matcher {
     if (pattern.what == Pattern::What::literal) {
       const Tensor* literal = graph_.literal(id);
       double value = 0;
-      if (!literal || !is_splat(*literal, &value) || !(pattern.any_number || same_number(value, pattern.number))) return false;
+      if (!literal || !is_splat(*literal, &value) ||
+          !(pattern.any_number || same_number(value, pattern.number)))
+        return false;
       if (pattern.any_number) keep(out_->values, pattern.slot, id);
       return true;
     }
@@ -106,7 +119,8 @@ class Matcher {
 
 std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId> nodes) {
   std::vector<SourceId> out;
-  for (NodeId id : nodes) out.insert(out.end(), graph.node(id).sources.begin(), graph.node(id).sources.end());
+  for (NodeId id : nodes)
+    out.insert(out.end(), graph.node(id).sources.begin(), graph.node(id).sources.end());
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -114,62 +128,50 @@ std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId>
 
 }  // namespace
 
-bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const Pattern& pattern, Match* out) {
+bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const Pattern& pattern,
+           Match* out) {
   out->root = root;
   return Matcher(graph, uses, out).node(root, pattern);
 }
 
-Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass, std::span<const FusionRow> rows) {
+Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass,
+                       std::span<const FusionRow> rows) {
   const std::vector<uint32_t> uses = graph.count_uses();
   const size_t n_nodes = graph.n_nodes();
   std::vector<bool> swallowed(n_nodes);
   bool changed = false;
+  const auto reject = [&](size_t node, std::string reason) {
+    context.report.candidates.push_back(
+        {pass, "", graph.source_text(graph.node(NodeId(node))), false, std::move(reason)});
+  };
   for (size_t i = n_nodes; i-- > 0;) {
     if (swallowed[i] || graph.node(NodeId(i)).device != context.number) continue;
     for (const FusionRow& row : rows) {
       Match found{graph};
       if (!match(graph, uses, NodeId(i), row.pattern, &found)) continue;
-      if (std::any_of(found.nodes.begin(), found.nodes.end(), [&](NodeId id) { return swallowed[index(id)]; })) continue;
+      if (std::any_of(found.nodes.begin(), found.nodes.end(),
+                      [&](NodeId id) { return swallowed[index(id)]; }))
+        continue;
       if (std::string reason = row.guard(found); !reason.empty()) {
-        context.report.candidates.push_back({pass, "", graph.source_text(graph.node(NodeId(i))), false, std::move(reason)});
+        reject(i, std::move(reason));
         continue;
       }
       graph.set_sources(merged_sources(graph, found.nodes));
       graph.set_device(context.number);
       auto region = row.emit(found);
       if (!region.ok()) {
-        context.report.candidates.push_back({pass, "", graph.source_text(graph.node(NodeId(i))), false, region.status().message()});
+        reject(i, region.status().message());
         continue;
       }
       const ValueId old = graph.node(NodeId(i)).results[0], by = graph.node(*region).results[0];
-      if (graph.type(old) != graph.type(by) || !admit(graph, context, pass, *region, found.nodes)) continue;
+      if (graph.type(old) != graph.type(by)) {
+        reject(i, cat("result: want ", to_string(graph.type(old)), ", got ",
+                      to_string(graph.type(by))));
+        continue;
+      }
+      if (!admit(graph, context, pass, *region, found.nodes)) continue;
       graph.replace(old, by);
       for (NodeId id : found.nodes) swallowed[index(id)] = true;
-      changed = true;
-      break;
-    }
-  }
-  return changed;
-}
-
-Result<bool> rewrite(Graph& graph, std::span<const Rule> rules) {
-  const std::vector<uint32_t> uses = graph.count_uses();
-  // Rules keep what they match, so how often a value is used does not matter to them.
-  const std::vector<uint32_t> once(uses.size(), 1);
-  const size_t n_nodes = graph.n_nodes();
-  bool changed = false;
-  for (size_t i = 0; i < n_nodes; ++i) {
-    if (graph.node(NodeId(i)).results.size() != 1) continue;
-    for (const Rule& rule : rules) {
-      Match found{graph};
-      if (!match(graph, once, NodeId(i), rule.pattern, &found)) continue;
-      graph.set_sources(graph.node(NodeId(i)).sources);
-      graph.set_device(graph.node(NodeId(i)).device);
-      FRL_LET(const ValueId by, rule.result(found));
-      const ValueId old = graph.node(NodeId(i)).results[0];
-      // x[1] + 0[4] is a broadcast, not an identity: only an equal type may stand for the old one.
-      if (by == kNoValue || graph.type(by) != graph.type(old)) continue;
-      graph.replace(old, by);
       changed = true;
       break;
     }

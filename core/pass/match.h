@@ -1,5 +1,6 @@
 // Patterns: little trees that are matched upwards from their last node. The matcher itself enforces
-// that every swallowed value has one use (outputs count), lies on the same device, and keeps its type.
+// that every swallowed value has one use (outputs count), lies on the same device, and keeps its
+// type.
 #pragma once
 
 #include <string>
@@ -13,9 +14,9 @@ namespace ferrule {
 struct Pattern {
   enum class What { any, literal, op, activation } what = What::any;
   OpId op = 0;
-  double number = 0;       // literal: a splat of this number
+  double number = 0;        // literal: a splat of this number
   bool any_number = false;  // literal: a splat of some number, taken
-  uint32_t slot = 0;       // any, literal: where the match keeps it; activation likewise
+  uint32_t slot = 0;        // any, literal: where the match keeps it; activation likewise
   std::vector<Pattern> operands;
 };
 
@@ -29,26 +30,31 @@ Pattern activation(uint32_t slot, Pattern operand);
 struct Match {
   Graph& graph;
   NodeId root = kNoNode;
-  std::vector<ValueId> values;     // by slot
-  std::vector<OpId> ops;           // by slot, of activations
-  std::vector<NodeId> nodes;       // the pattern's nodes, root first
+  std::vector<ValueId> values;  // by slot
+  std::vector<OpId> ops;        // by slot, of activations
+  std::vector<NodeId> nodes;    // the pattern's nodes, root first
   ValueId operator[](size_t slot) const { return values[slot]; }
-  const Node& node(size_t i) const { return graph.node(nodes[i]); }  // in the order of the pattern, root first
+  const Node& node(size_t i) const {
+    return graph.node(nodes[i]);
+  }  // in the order of the pattern, root first
   double number(size_t slot) const { return graph.literal(values[slot])->at_f64(0); }
 };
 
 // Commutative ops match both ways.
-bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const Pattern& pattern, Match* out);
+bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const Pattern& pattern,
+           Match* out);
 
 // One fusion: a pattern, what must hold beside it, and the region that it becomes.
 struct FusionRow {
   Pattern pattern;
-  std::string (*guard)(const Match&);         // empty: fits; else the reason
-  Result<NodeId> (*emit)(const Match&);       // the region; its first result stands for the root's
+  std::string (*guard)(const Match&);    // empty: fits; else the reason
+  Result<NodeId> (*emit)(const Match&);  // the region; its first result stands for the root's
 };
 
-// Tries the rows, first to last, at every node, last node first. Rejections with a reason are reported.
-Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass, std::span<const FusionRow> rows);
+// Tries the rows, first to last, at every node, last node first. Rejections with a reason are
+// reported.
+Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass,
+                       std::span<const FusionRow> rows);
 
 // A rule for any target: replaces the root by what `result` gives if the type is the same.
 struct Rule {

@@ -21,10 +21,14 @@ uint64_t key_of(const Graph& graph, const Node& node) {
 }
 
 bool equal(const Graph& graph, const Node& a, const Node& b) {
-  if (a.op != b.op || !(a.attributes == b.attributes) || a.operands.size() != b.operands.size() || a.bodies != b.bodies) return false;
+  if (a.op != b.op || !(a.attributes == b.attributes) || a.operands.size() != b.operands.size() ||
+      a.bodies != b.bodies)
+    return false;
   for (size_t i = 0; i < a.operands.size(); ++i) {
     const bool missing = a.operands[i] == kNoValue || b.operands[i] == kNoValue;
-    if (missing ? a.operands[i] != b.operands[i] : graph.resolve(a.operands[i]) != graph.resolve(b.operands[i])) return false;
+    if (missing ? a.operands[i] != b.operands[i]
+                : graph.resolve(a.operands[i]) != graph.resolve(b.operands[i]))
+      return false;
   }
   return a.device == b.device;
 }
@@ -37,7 +41,8 @@ bool merge_literals(Graph& graph) {
     const ValueId id{uint32_t(i)};
     const Tensor* literal = graph.literal(id);
     if (!literal) continue;
-    const uint64_t key = hash_bytes(literal->bytes().data(), literal->bytes().size(), uint64_t(literal->element()) + 7);
+    const uint64_t key = hash_bytes(literal->bytes().data(), literal->bytes().size(),
+                                    uint64_t(literal->element()) + 7);
     bool found = false;
     for (auto [it, end] = seen.equal_range(key); it != end && !found; ++it) {
       found = same_bits(*graph.literal(it->second), *literal);
@@ -62,7 +67,8 @@ Result<bool> run(Graph& graph, PassContext&) {
       // Each data-dependent extent is a symbol of its own, so such nodes stay apart.
       for (ValueId result : node.results) found &= graph.shape(result).is_exact();
       if (!found) continue;
-      for (size_t r = 0; r < node.results.size(); ++r) graph.replace(node.results[r], other.results[r]);
+      for (size_t r = 0; r < node.results.size(); ++r)
+        graph.replace(node.results[r], other.results[r]);
     }
     if (!found) seen.emplace(key, NodeId(i));
     changed |= found;

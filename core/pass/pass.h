@@ -1,5 +1,5 @@
-// Passes: graph in, graph out, same meaning. passes.def lists them in order; reading it is reading the
-// pipeline. fuse() builds the pipeline of one device from its claims and runs it.
+// Passes: graph in, graph out, same meaning. passes.def lists them in order; reading it is reading
+// the pipeline. fuse() builds the pipeline of one device from its claims and runs it.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct FuseOptions {
 // One fusion that a pass considered, in the words of the model.
 struct Candidate {
   std::string pass, kind;
-  std::string nodes;   // "a (MatMul), b (Add)"
+  std::string nodes;  // "a (MatMul), b (Add)"
   bool accepted = false;
   std::string reason;  // why not
   int64_t before_ps = 0, after_ps = 0;
@@ -70,10 +70,12 @@ struct Pass {
 // Passes that hold for any target: constants folded, equal nodes merged, dead ones dropped. A
 // parameter whose value was read is named in `read_parameters`.
 //   errors  internal if a pass breaks the graph
-Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report, std::set<std::string>* read_parameters);
+Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report,
+                    std::set<std::string>* read_parameters);
 
 // The pipeline of one device over the nodes placed on it. A pure function of its arguments.
-Result<FuseReport> fuse(Graph& graph, const DeviceRow& device, int32_t number, const FuseOptions& options,
+Result<FuseReport> fuse(Graph& graph, const DeviceRow& device, int32_t number,
+                        const FuseOptions& options,
                         const std::function<Refusal(const Block&)>& refuse = {});
 
 // Names of the passes that this device's pipeline holds, in order.
@@ -83,7 +85,8 @@ std::vector<const Pass*> all_passes();
 
 // The last step of every fusion: asks claims, gate and plugin about `region`, a node that was just
 // emitted to stand for `members`; the answer goes into the report. True: the pass may replace.
-bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region, std::span<const NodeId> members);
+bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
+           std::span<const NodeId> members);
 
 // The device's claim row of a kind with the caller's limits applied.
 std::optional<Claim> limited_claim(const PassContext& context, OpId kind);

@@ -40,12 +40,14 @@ Status run_passes(Graph& graph, Group group, PassContext& context) {
       const auto start = std::chrono::steady_clock::now();
       FRL_LET(record.changed, row.pass->run(graph, context));
       graph.set_sources({}), graph.set_device(-1);
-      if (record.changed) graph.compact();
+      // A rejected candidate leaves its region behind, without users.
+      if (record.changed || graph.n_nodes() > record.nodes_before) graph.compact();
       record.time_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
       record.nodes_after = graph.n_nodes();
       if (record.changed && context.options.verify)
         if (Status s = verify(graph); !s.ok())
-          return Status(Code::internal, cat("pass ", row.pass->name, " broke the graph: ", s.message()));
+          return Status(Code::internal,
+                        cat("pass ", row.pass->name, " broke the graph: ", s.message()));
     }
     context.report.passes.push_back(std::move(record));
   }
@@ -54,7 +56,8 @@ Status run_passes(Graph& graph, Group group, PassContext& context) {
 
 }  // namespace
 
-Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report, std::set<std::string>* read_parameters) {
+Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report,
+                    std::set<std::string>* read_parameters) {
   static const DeviceRow kNone;
   static const std::function<Refusal(const Block&)> kNoRefusal;
   PassContext context{kNone, -1, options, kNoRefusal, report, read_parameters};
@@ -62,7 +65,8 @@ Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report
   return run_passes(graph, Group::canonical, context);
 }
 
-Result<FuseReport> fuse(Graph& graph, const DeviceRow& row, int32_t number, const FuseOptions& options,
+Result<FuseReport> fuse(Graph& graph, const DeviceRow& row, int32_t number,
+                        const FuseOptions& options,
                         const std::function<Refusal(const Block&)>& refuse) {
   FuseReport report;
   PassContext context{row, number, options, refuse, report};
@@ -82,7 +86,8 @@ std::vector<std::string> pipeline(const DeviceRow& row, const FuseOptions& optio
   const PassContext context{row, 0, options, kNoRefusal, report};
   std::vector<std::string> names;
   for (const Row& p : kPasses)
-    if (p.group == Group::canonical || why_off(*p.pass, context).empty()) names.push_back(p.pass->name);
+    if (p.group == Group::canonical || why_off(*p.pass, context).empty())
+      names.push_back(p.pass->name);
   return names;
 }
 

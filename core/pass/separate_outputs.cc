@@ -1,5 +1,5 @@
-// Every output becomes a value that a kernel makes and that no other output shares: a leaf, a view of
-// one, or a value that is an output already gets an identity node.
+// Every output becomes a value that a kernel makes and that no other output shares: a leaf, a view
+// of one, or a value that is an output already gets an identity node.
 #include <set>
 
 #include "core/cost/estimate.h"
@@ -9,7 +9,8 @@ namespace ferrule {
 namespace {
 
 ValueId storage_of(const Graph& graph, ValueId id) {
-  for (const Node* maker = graph.maker(id); maker && is_view(*maker); maker = graph.maker(id)) id = maker->operands[0];
+  for (const Node* maker = graph.maker(id); maker && is_view(*maker); maker = graph.maker(id))
+    id = maker->operands[0];
   return id;
 }
 

@@ -13,7 +13,8 @@ bool is_control(const Node& node) {
   return row && row->form == Form::control;
 }
 
-Option decomposed(const Graph& graph, const Node& node, const DeviceRow& device, uint32_t compute, Refusal why) {
+Option decomposed(const Graph& graph, const Node& node, const DeviceRow& device, uint32_t compute,
+                  Refusal why) {
   Option out{Support::refused, std::move(why)};
   const auto body = region_body(graph, node);
   if (!body.ok()) return out;
@@ -22,7 +23,8 @@ Option decomposed(const Graph& graph, const Node& node, const DeviceRow& device,
   for (size_t i = 0; i < n_nodes; ++i) {
     const Option part = support_of(scratch, NodeId(i), device, compute);
     if (part.support == Support::refused) {
-      out.refusal.text += cat("; its expansion has ", op_row(scratch.node(NodeId(i)).op).name, ": ", part.refusal.text);
+      out.refusal.text += cat("; its expansion has ", op_row(scratch.node(NodeId(i)).op).name, ": ",
+                              part.refusal.text);
       return out;
     }
     out.time_ps += part.time_ps;
@@ -42,8 +44,10 @@ class Placing {
     graph_.compact();  // probing left nodes behind
     if (unsupported_.empty()) return std::move(out_);
     constexpr size_t kMost = 20;
-    std::string text = cat("placement: want every node on a device, got ", unsupported_.size(), " that none runs:");
-    for (size_t i = 0; i < std::min(unsupported_.size(), kMost); ++i) text += cat("\n  ", unsupported_[i]);
+    std::string text = cat("placement: want every node on a device, got ", unsupported_.size(),
+                           " that none runs:");
+    for (size_t i = 0; i < std::min(unsupported_.size(), kMost); ++i)
+      text += cat("\n  ", unsupported_[i]);
     if (unsupported_.size() > kMost) text += cat("\n  and ", unsupported_.size() - kMost, " more");
     text += "\n  targets.order or targets.also in the config may name more devices";
     return Status(Code::unsupported, std::move(text));
@@ -54,7 +58,8 @@ class Placing {
     PlacedNode placed;
     placed.nodes = graph_.source_text(graph_.node(id)), placed.op = op_row(graph_.node(id).op).name;
     if (!is_control(graph_.node(id))) {
-      for (const Target& target : targets_) placed.options.push_back(support_of(graph_, id, *target.row, compute_));
+      for (const Target& target : targets_)
+        placed.options.push_back(support_of(graph_, id, *target.row, compute_));
       charge_transfers(graph_.node(id), placed);
       placed.device = cheapest(placed, false);
       if (placed.device < 0) placed.device = cheapest(placed, true);
@@ -76,7 +81,9 @@ class Placing {
         if (from == int32_t(t)) continue;
         const Cost& to = targets_[t].row->cost;
         double ps = kib * double(to.to_device_ps_per_kib) + double(to.round_trip_ps);
-        if (from >= 0) ps += kib * double(targets_[size_t(from)].row->cost.from_device_ps_per_kib) + double(targets_[size_t(from)].row->cost.round_trip_ps);
+        if (from >= 0)
+          ps += kib * double(targets_[size_t(from)].row->cost.from_device_ps_per_kib) +
+                double(targets_[size_t(from)].row->cost.round_trip_ps);
         placed.options[t].transfer_ps += int64_t(ps);
       }
     }
@@ -95,7 +102,8 @@ class Placing {
 
   void complain(const PlacedNode& placed) {
     std::string text = cat(placed.nodes, " as ", placed.op);
-    for (size_t t = 0; t < targets_.size(); ++t) text += cat("; ", targets_[t].id, ": ", placed.options[t].refusal.text);
+    for (size_t t = 0; t < targets_.size(); ++t)
+      text += cat("; ", targets_[t].id, ": ", placed.options[t].refusal.text);
     unsupported_.push_back(std::move(text));
   }
 
@@ -117,12 +125,15 @@ Option support_of(Graph& graph, NodeId id, const DeviceRow& device, uint32_t com
   const OpRow* row = find_op(graph.node(id).op);
   if (row && row->form == Form::pointwise && find_claim(device, FRL_OP_pointwise)) {
     const ValueId result = graph.node(id).results[0];
-    const auto region = emit_region(graph, FRL_OP_pointwise, std::span(&id, 1), std::span(&result, 1));
-    if (!region.ok()) return {Support::refused, {region.status().code(), region.status().message()}};
+    const auto region =
+        emit_region(graph, FRL_OP_pointwise, std::span(&id, 1), std::span(&result, 1));
+    if (!region.ok())
+      return {Support::refused, {region.status().code(), region.status().message()}};
     answer = match_claims(device, graph, graph.node(*region), compute);
     if (answer.claim) return {Support::native, {}, time};
   }
-  if (row && row->form == Form::closed) return decomposed(graph, graph.node(id), device, compute, answer.refusal);
+  if (row && row->form == Form::closed)
+    return decomposed(graph, graph.node(id), device, compute, answer.refusal);
   return {Support::refused, answer.refusal};
 }
 

@@ -28,7 +28,7 @@ struct Option {
 struct PlacedNode {
   std::string nodes;  // "conv1 (Conv)"
   std::string op;
-  int32_t device = -1;  // of the targets; -1: the core itself (control flow)
+  int32_t device = -1;          // of the targets; -1: the core itself (control flow)
   std::vector<Option> options;  // by target
 };
 

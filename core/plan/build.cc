@@ -12,8 +12,9 @@ namespace ferrule {
 namespace {
 
 constexpr uint32_t kHost = 0;
-
-bool is_control(const Node& node) { return node.op == FRL_OP_if || node.op == FRL_OP_while || node.op == FRL_OP_scan; }
+bool is_control(const Node& node) {
+  return node.op == FRL_OP_if || node.op == FRL_OP_while || node.op == FRL_OP_scan;
+}
 
 // Bytes that one value, or several that share memory, need in one space.
 struct Item {
@@ -25,7 +26,8 @@ struct Item {
 
 class Planner {
  public:
-  Planner(const Graph& graph, std::span<const PlanDevice> devices, std::span<const PlanKernel> kernels)
+  Planner(const Graph& graph, std::span<const PlanDevice> devices,
+          std::span<const PlanKernel> kernels)
       : graph_(graph), devices_(devices), kernels_(kernels), n_(int64_t(graph.n_nodes())) {}
 
   Result<Plan> run() {
@@ -42,7 +44,9 @@ class Planner {
 
  private:
   bool is_step(size_t i) const { return kernels_[i].present || is_control(graph_.node(NodeId(i))); }
-  uint32_t space_of(int32_t device) const { return device < 0 || devices_[size_t(device)].host_memory ? kHost : uint32_t(device) + 1; }
+  uint32_t space_of(int32_t device) const {
+    return device < 0 || devices_[size_t(device)].host_memory ? kHost : uint32_t(device) + 1;
+  }
 
   // A segment is a run of steps on one device; control flow stands alone (segment device -1).
   void cut_segments() {
@@ -52,7 +56,8 @@ class Planner {
       if (!is_step(i)) continue;
       const Node& node = graph_.node(NodeId(i));
       const int32_t here = is_control(node) ? -1 : node.device;
-      if (here != device || here == -1) segment_first_.push_back(int64_t(i)), segment_last_.push_back(int64_t(i));
+      if (here != device || here == -1)
+        segment_first_.push_back(int64_t(i)), segment_last_.push_back(int64_t(i));
       device = here;
       segment_[i] = int64_t(segment_first_.size()) - 1;
       segment_last_.back() = int64_t(i);
@@ -75,7 +80,8 @@ class Planner {
       const ValueId id = graph_.inputs()[i];
       const bool state = graph_.value(id).role == Role::state;
       if (state) plan_.states.push_back(id);
-      fixed_[id] = {state ? Place::Kind::state : Place::Kind::input, state ? uint32_t(plan_.states.size() - 1) : uint32_t(i)};
+      fixed_[id] = {state ? Place::Kind::state : Place::Kind::input,
+                    state ? uint32_t(plan_.states.size() - 1) : uint32_t(i)};
     }
   }
 
@@ -86,7 +92,8 @@ class Planner {
     return fixed_[id] = {Place::Kind::parameter, uint32_t(plan_.parameters.size() - 1)};
   }
 
-  // An output of exact shape is written where the caller wants it; others are cut to size afterwards.
+  // An output of exact shape is written where the caller wants it; others are cut to size
+  // afterwards.
   void place_outputs() {
     for (size_t j = 0; j < graph_.outputs().size(); ++j) {
       const ValueId id = graph_.outputs()[j].value;
@@ -101,11 +108,13 @@ class Planner {
     const auto found = item_number_.find(key);
     if (found != item_number_.end()) return items_[found->second];
     item_number_[key] = items_.size();
-    items_.push_back({space, align_up(uint64_t(std::max<int64_t>(graph_.type(value).size_bytes(), 1)), 8)});
+    items_.push_back(
+        {space, align_up(uint64_t(std::max<int64_t>(graph_.type(value).size_bytes(), 1)), 8)});
     items_.back().place.kind = Place::Kind::arena;
     return items_.back();
   }
-  // Positions in time: node i runs at 2i; copies before it are made at 2i - 1, copies after it at 2i + 1.
+  // Positions in time: node i runs at 2i; copies before it are made at 2i - 1, copies after it at
+  // 2i + 1.
   static int64_t at(int64_t node) { return 2 * node; }
   void touch(Item& item, int64_t position) {
     item.first = std::min(item.first, position), item.last = std::max(item.last, position);
@@ -158,13 +167,19 @@ class Planner {
     for (size_t i = 0; i < size_t(n_); ++i) {
       const Node& node = graph_.node(NodeId(i));
       for (const frl_alias& alias : kernels_[i].aliases) {
-        if (alias.input >= node.operands.size() || alias.output >= node.results.size() || node.operands[alias.input] == kNoValue) continue;
+        if (alias.input >= node.operands.size() || alias.output >= node.results.size() ||
+            node.operands[alias.input] == kNoValue)
+          continue;
         const ValueId from = root(node.operands[alias.input]), to = node.results[alias.output];
-        if (graph_.value(from).role != Role::computed || graph_.type(node.operands[alias.input]).size_bytes() != graph_.type(to).size_bytes()) continue;
-        const auto a = item_number_.find({from, space_of(node.device)}), b = item_number_.find({to, space_of(node.device)});
+        if (graph_.value(from).role != Role::computed ||
+            graph_.type(node.operands[alias.input]).size_bytes() != graph_.type(to).size_bytes())
+          continue;
+        const auto a = item_number_.find({from, space_of(node.device)}),
+                   b = item_number_.find({to, space_of(node.device)});
         if (a == item_number_.end() || b == item_number_.end() || a->second == b->second) continue;
         Item &old = items_[a->second], &fresh = items_[b->second];
-        const bool free = old.last == at(int64_t(i)) && old.place.kind == Place::Kind::arena && fresh.place.kind == Place::Kind::arena &&
+        const bool free = old.last == at(int64_t(i)) && old.place.kind == Place::Kind::arena &&
+                          fresh.place.kind == Place::Kind::arena &&
                           old.size_bytes == fresh.size_bytes && reads_once(node, from);
         if (!free) continue;
         old.last = std::max(old.last, fresh.last);
@@ -184,7 +199,8 @@ class Planner {
     // Room beside values: scratch, loop spares, slices.
     for (size_t i = 0; i < size_t(n_); ++i) {
       const Node& node = graph_.node(NodeId(i));
-      if (kernels_[i].present && kernels_[i].scratch_bytes) scratch_[i] = extra(space_of(node.device), kernels_[i].scratch_bytes, at(int64_t(i)));
+      if (kernels_[i].present && kernels_[i].scratch_bytes)
+        scratch_[i] = extra(space_of(node.device), kernels_[i].scratch_bytes, at(int64_t(i)));
       if (is_control(node)) control_room(node, i);
     }
     plan_.arena_bytes.resize(devices_.size() + 1);
@@ -200,7 +216,8 @@ class Planner {
       MemoryLimits limits;
       if (space) limits = {devices_[space - 1].align_bytes, devices_[space - 1].max_alloc_bytes};
       for (const PlanDevice& device : devices_)
-        if (space == kHost && device.host_memory) limits.align_bytes = std::max(limits.align_bytes, device.align_bytes);
+        if (space == kHost && device.host_memory)
+          limits.align_bytes = std::max(limits.align_bytes, device.align_bytes);
       plan_.live_bytes += most_live_bytes(memory);
       FRL_LET(plan_.arena_bytes[space], assign_offsets(memory, limits));
       for (size_t k = 0; k < which.size(); ++k)
@@ -216,10 +233,13 @@ class Planner {
   }
 
   void control_room(const Node& node, size_t i) {
-    const auto room = [&](const TensorType& type) { return extra(kHost, uint64_t(std::max<int64_t>(type.size_bytes(), 1)), at(int64_t(i))); };
+    const auto room = [&](const TensorType& type) {
+      return extra(kHost, uint64_t(std::max<int64_t>(type.size_bytes(), 1)), at(int64_t(i)));
+    };
     ControlRoom& out = control_[i];
     if (node.op == FRL_OP_if) return;
-    const auto carried = size_t(node.attributes.i(node.op == FRL_OP_while ? FRL_AT_while_carried : FRL_AT_scan_carried));
+    const auto carried = size_t(
+        node.attributes.i(node.op == FRL_OP_while ? FRL_AT_while_carried : FRL_AT_scan_carried));
     for (size_t k = 0; k < carried; ++k) out.spare.push_back(room(graph_.type(node.results[k])));
     if (node.op == FRL_OP_while) {
       out.slices.push_back(extra(kHost, 8, at(int64_t(i))));  // the condition
@@ -227,15 +247,18 @@ class Planner {
     }
     const Graph& body = *node.bodies[0];
     const auto sliced = size_t(node.attributes.i(FRL_AT_scan_sliced));
-    for (size_t k = 0; k < sliced; ++k) out.slices.push_back(room(body.type(body.inputs()[carried + k])));
-    for (size_t k = carried; k < body.outputs().size(); ++k) out.slices.push_back(room(body.type(body.outputs()[k].value)));
+    for (size_t k = 0; k < sliced; ++k)
+      out.slices.push_back(room(body.type(body.inputs()[carried + k])));
+    for (size_t k = carried; k < body.outputs().size(); ++k)
+      out.slices.push_back(room(body.type(body.outputs()[k].value)));
   }
 
   // ---- steps ----
 
   Place where(ValueId value, uint32_t space) {
     const ValueId r = root(value);
-    if (graph_.value(r).role != Role::computed && (space == kHost || graph_.known(r))) return leaf(r);
+    if (graph_.value(r).role != Role::computed && (space == kHost || graph_.known(r)))
+      return leaf(r);
     return items_[item_number_.at({r, space})].place;
   }
 
@@ -246,20 +269,24 @@ class Planner {
     for (size_t i = 0; i < size_t(n_); ++i) {
       if (!is_step(i)) continue;
       const Node& node = graph_.node(NodeId(i));
-      if (const auto found = copy_in_.find(int64_t(i)); found != copy_in_.end()) copies(found->second, uint32_t(node.device), true);
+      if (const auto found = copy_in_.find(int64_t(i)); found != copy_in_.end())
+        copies(found->second, uint32_t(node.device), true);
       if (is_control(node))
         control_step(node, i);
       else
         kernel_step(node, i);
-      if (const auto found = copy_out_.find(int64_t(i)); found != copy_out_.end()) copies(found->second, uint32_t(node.device), false);
+      if (const auto found = copy_out_.find(int64_t(i)); found != copy_out_.end())
+        copies(found->second, uint32_t(node.device), false);
     }
     settle(-1);
-    for (const Output& output : graph_.outputs()) plan_.outputs.push_back({where(output.value, kHost), graph_.type(output.value)});
+    for (const Output& output : graph_.outputs())
+      plan_.outputs.push_back({where(output.value, kHost), graph_.type(output.value)});
   }
 
   // Work on another device, or on the host, waits for what was submitted before: memory is shared.
   void settle(int32_t next) {
-    if (busy_ >= 0 && busy_ != next && !devices_[size_t(busy_)].is_inline) plan_.steps.push_back(WaitStep{uint32_t(busy_)});
+    if (busy_ >= 0 && busy_ != next && !devices_[size_t(busy_)].is_inline)
+      plan_.steps.push_back(WaitStep{uint32_t(busy_)});
     if (busy_ != next) busy_ = -1;
   }
 
@@ -267,10 +294,13 @@ class Planner {
     settle(int32_t(device));
     CopyStep step{device, to_device, {}};
     for (ValueId value : values) {
-      const Place host = graph_.value(value).role == Role::computed ? items_[item_number_.at({value, kHost})].place : leaf(value);
+      const Place host = graph_.value(value).role == Role::computed
+                             ? items_[item_number_.at({value, kHost})].place
+                             : leaf(value);
       const Place there = items_[item_number_.at({value, device + 1})].place;
       const auto size = uint64_t(graph_.type(value).size_bytes());
-      step.copies.push_back(to_device ? CopyStep::Copy{there, host, size, value} : CopyStep::Copy{host, there, size, value});
+      step.copies.push_back(to_device ? CopyStep::Copy{there, host, size, value}
+                                      : CopyStep::Copy{host, there, size, value});
     }
     plan_.steps.push_back(std::move(step));
     busy_ = int32_t(device);
@@ -282,9 +312,11 @@ class Planner {
     for (size_t k = 0; k < node.operands.size(); ++k) {
       if (node.operands[k] == kNoValue) continue;
       step.args.push_back(packed(node, i, uint32_t(k)));
-      if (step.args.back().kind == Place::Kind::none) step.args.back() = where(node.operands[k], space);
+      if (step.args.back().kind == Place::Kind::none)
+        step.args.back() = where(node.operands[k], space);
     }
-    for (ValueId result : node.results) step.args.push_back(items_[item_number_.at({result, space})].place);
+    for (ValueId result : node.results)
+      step.args.push_back(items_[item_number_.at({result, space})].place);
     if (const uint32_t symbol = written_symbol(node)) {
       const auto device = uint32_t(node.device);
       step.args.push_back({Place::Kind::extents, device, 0, plan_.extents_count[device] * 8});
@@ -293,7 +325,8 @@ class Planner {
     }
     if (kernels_[i].scratch_bytes) step.args.push_back(items_[scratch_.at(i)].place);
     settle(node.device);
-    if (busy_ != node.device || !std::holds_alternative<SubmitStep>(plan_.steps.back())) plan_.steps.push_back(SubmitStep{uint32_t(node.device), {}});
+    if (busy_ != node.device || !std::holds_alternative<SubmitStep>(plan_.steps.back()))
+      plan_.steps.push_back(SubmitStep{uint32_t(node.device), {}});
     busy_ = node.device;
     std::get<SubmitStep>(plan_.steps.back()).kernels.push_back(std::move(step));
   }
@@ -313,7 +346,8 @@ class Planner {
       const auto device = uint32_t(node.device);
       for (uint32_t p = 0; p < plan_.packs.size(); ++p) {
         const PackPlan& other = plan_.packs[p];
-        if (other.parameter == parameter && other.device == device && other.key == pack.key) return {Place::Kind::pack, p};
+        if (other.parameter == parameter && other.device == device && other.key == pack.key)
+          return {Place::Kind::pack, p};
       }
       plan_.packs.push_back({parameter, device, NodeId(i), operand, pack.key, pack.bytes});
       return {Place::Kind::pack, uint32_t(plan_.packs.size() - 1)};
@@ -326,7 +360,8 @@ class Planner {
     ControlStep step{NodeId(i), {}, {}, {}, {}};
     for (ValueId operand : node.operands)
       if (operand != kNoValue) step.operands.push_back(where(operand, kHost));
-    for (ValueId result : node.results) step.results.push_back(items_[item_number_.at({result, kHost})].place);
+    for (ValueId result : node.results)
+      step.results.push_back(items_[item_number_.at({result, kHost})].place);
     for (size_t k : control_[i].spare) step.spare.push_back(items_[k].place);
     for (size_t k : control_[i].slices) step.slices.push_back(items_[k].place);
     plan_.steps.push_back(std::move(step));
@@ -347,7 +382,7 @@ class Planner {
   std::map<ValueId, uint32_t> made_in_;
   std::vector<Item> items_;
   std::map<std::pair<ValueId, uint32_t>, size_t> item_number_;
-  std::map<int64_t, std::vector<ValueId>> copy_in_, copy_out_;  // before, after the node at that position
+  std::map<int64_t, std::vector<ValueId>> copy_in_, copy_out_;  // before, after that position
   std::set<ValueId> copied_out_;
   std::set<std::pair<ValueId, uint32_t>> copied_in_;
   std::map<size_t, size_t> scratch_;
@@ -357,15 +392,9 @@ class Planner {
 
 }  // namespace
 
-Result<Plan> make_plan(const Graph& graph, std::span<const PlanDevice> devices, std::span<const PlanKernel> kernels) {
+Result<Plan> make_plan(const Graph& graph, std::span<const PlanDevice> devices,
+                       std::span<const PlanKernel> kernels) {
   return Planner(graph, devices, kernels).run();
-}
-
-uint64_t Plan::planned_bytes() const {
-  uint64_t total = 0;
-  for (const auto& blocks : arena_bytes)
-    for (uint64_t bytes : blocks) total += bytes;
-  return total;
 }
 
 }  // namespace ferrule

@@ -14,16 +14,19 @@ struct Range {
   ValueId value = kNoValue;
 
   bool same_memory(const Range& o) const {
-    return place.kind == o.place.kind && place.number == o.place.number && place.block == o.place.block;
+    return place.kind == o.place.kind && place.number == o.place.number &&
+           place.block == o.place.block;
   }
   bool overlaps(const Range& o) const {
-    return same_memory(o) && place.offset < o.place.offset + o.size_bytes && o.place.offset < place.offset + size_bytes;
+    return same_memory(o) && place.offset < o.place.offset + o.size_bytes &&
+           o.place.offset < place.offset + size_bytes;
   }
 };
 
 class Replay {
  public:
-  Replay(const Graph& graph, const Plan& plan, std::span<const PlanKernel> kernels) : graph_(graph), plan_(plan), kernels_(kernels) {}
+  Replay(const Graph& graph, const Plan& plan, std::span<const PlanKernel> kernels)
+      : graph_(graph), plan_(plan), kernels_(kernels) {}
 
   Status run() {
     find_storage();
@@ -37,7 +40,9 @@ class Replay {
   }
 
  private:
-  Status broken(std::string text) const { return Status(Code::internal, cat("plan: step ", number_, ": ", text)); }
+  Status broken(std::string text) const {
+    return Status(Code::internal, cat("plan: step ", number_, ": ", text));
+  }
 
   // A value that no step makes is the value of its maker's first operand.
   void find_storage() {
@@ -45,12 +50,15 @@ class Replay {
     for (const Step& step : plan_.steps) {
       if (const auto* submit = std::get_if<SubmitStep>(&step))
         for (const KernelStep& kernel : submit->kernels) stepped[index(kernel.node)] = true;
-      if (const auto* control = std::get_if<ControlStep>(&step)) stepped[index(control->node)] = true;
+      if (const auto* control = std::get_if<ControlStep>(&step))
+        stepped[index(control->node)] = true;
     }
     storage_.resize(graph_.n_values());
     for (size_t v = 0; v < storage_.size(); ++v) {
       ValueId at{uint32_t(v)};
-      for (const Node* maker = graph_.maker(at); maker && !stepped[index(graph_.value(at).maker)]; maker = graph_.maker(at)) at = maker->operands[0];
+      for (const Node* maker = graph_.maker(at); maker && !stepped[index(graph_.value(at).maker)];
+           maker = graph_.maker(at))
+        at = maker->operands[0];
       storage_[v] = at;
     }
   }
@@ -60,20 +68,26 @@ class Replay {
   Status inside(const Range& range) const {
     if (range.place.kind != Place::Kind::arena) return {};
     const auto& arenas = plan_.arena_bytes;
-    const bool fits = range.place.number < arenas.size() && range.place.block < arenas[range.place.number].size() &&
-                      range.place.offset + range.size_bytes <= arenas[range.place.number][range.place.block];
-    return fits ? Status() : broken(cat("want a place inside the arena, got offset ", range.place.offset));
+    const bool fits =
+        range.place.number < arenas.size() &&
+        range.place.block < arenas[range.place.number].size() &&
+        range.place.offset + range.size_bytes <= arenas[range.place.number][range.place.block];
+    return fits ? Status()
+                : broken(cat("want a place inside the arena, got offset ", range.place.offset));
   }
 
   Status reads(ValueId value, const Place& place, const char* what) {
     const Range range{place, size_of(value), storage_[index(value)]};
-    if (range.size_bytes == 0 || place.kind == Place::Kind::pack || place.kind == Place::Kind::parameter ||
-        place.kind == Place::Kind::input || place.kind == Place::Kind::state)
+    if (range.size_bytes == 0 || place.kind == Place::Kind::pack ||
+        place.kind == Place::Kind::parameter || place.kind == Place::Kind::input ||
+        place.kind == Place::Kind::state)
       return {};
     FRL_TRY(inside(range));
     for (const Range& held : memory_)
-      if (held.same_memory(range) && held.place.offset == place.offset && held.value == range.value) return {};
-    return broken(cat(what, ": want value ", index(range.value), " there, but it was overwritten or never written"));
+      if (held.same_memory(range) && held.place.offset == place.offset && held.value == range.value)
+        return {};
+    return broken(cat(what, ": want value ", index(range.value),
+                      " there, but it was overwritten or never written"));
   }
 
   Status writes(ValueId value, const Place& place) {
@@ -103,7 +117,8 @@ class Replay {
     for (ValueId result : node.results) out.push_back({step.args[a++], size_of(result), result});
     for (size_t r = 0; r < out.size(); ++r) {
       for (size_t i = 0; i < in.size(); ++i)
-        if (out[r].overlaps(in[i]) && !may_alias(step.node, in_number[i], uint32_t(r), in[i], out[r]))
+        if (out[r].overlaps(in[i]) &&
+            !may_alias(step.node, in_number[i], uint32_t(r), in[i], out[r]))
           return broken(cat("result ", r, " lies on operand ", in_number[i], " and may not"));
       for (size_t q = 0; q < r; ++q)
         if (out[r].overlaps(out[q])) return broken(cat("results ", q, " and ", r, " overlap"));
@@ -120,10 +135,12 @@ class Replay {
     return {};
   }
 
-  bool may_alias(NodeId node, uint32_t input, uint32_t output, const Range& in, const Range& out) const {
+  bool may_alias(NodeId node, uint32_t input, uint32_t output, const Range& in,
+                 const Range& out) const {
     if (in.place.offset != out.place.offset || in.size_bytes != out.size_bytes) return false;
     const auto& rows = kernels_[index(node)].aliases;
-    return std::any_of(rows.begin(), rows.end(), [&](const frl_alias& a) { return a.input == input && a.output == output; });
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const frl_alias& a) { return a.input == input && a.output == output; });
   }
 
   Status replay(const CopyStep& step) {
@@ -147,7 +164,8 @@ class Replay {
       a = 0;
       for (ValueId operand : node.operands) {
         if (operand == kNoValue) continue;
-        if (result.overlaps({step.operands[a++], size_of(operand), operand})) return broken("a result of control flow lies on an operand");
+        if (result.overlaps({step.operands[a++], size_of(operand), operand}))
+          return broken("a result of control flow lies on an operand");
       }
       FRL_TRY(writes(node.results[r], step.results[r]));
     }
@@ -164,6 +182,8 @@ class Replay {
 
 }  // namespace
 
-Status check_plan(const Graph& graph, const Plan& plan, std::span<const PlanKernel> kernels) { return Replay(graph, plan, kernels).run(); }
+Status check_plan(const Graph& graph, const Plan& plan, std::span<const PlanKernel> kernels) {
+  return Replay(graph, plan, kernels).run();
+}
 
 }  // namespace ferrule

@@ -6,6 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/text.h"
+#include "core/plan/plan.h"
 
 namespace ferrule {
 namespace {
@@ -22,27 +23,34 @@ uint64_t lowest_gap(const std::vector<const MemoryItem*>& taken, uint64_t size, 
 
 }  // namespace
 
-Result<std::vector<uint64_t>> assign_offsets(std::vector<MemoryItem>& items, const MemoryLimits& limits) {
+Result<std::vector<uint64_t>> assign_offsets(std::vector<MemoryItem>& items,
+                                             const MemoryLimits& limits) {
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return items[a].size_bytes > items[b].size_bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return items[a].size_bytes > items[b].size_bytes; });
   std::vector<uint64_t> blocks;
   std::vector<std::vector<size_t>> placed;  // by block, in the order of offset
   for (size_t i : order) {
     MemoryItem& item = items[i];
     if (item.size_bytes > limits.max_block_bytes)
-      return Status(Code::no_memory, cat("arena: want values of at most ", limits.max_block_bytes, " bytes, got ", item.size_bytes));
+      return Status(Code::no_memory, cat("arena: want values of at most ", limits.max_block_bytes,
+                                         " bytes, got ", item.size_bytes));
     for (uint32_t block = 0;; ++block) {
       if (block == blocks.size()) blocks.push_back(0), placed.emplace_back();
       std::vector<const MemoryItem*> taken;
       for (size_t other : placed[block])
-        if (items[other].last >= item.first && items[other].first <= item.last) taken.push_back(&items[other]);
+        if (items[other].last >= item.first && items[other].first <= item.last)
+          taken.push_back(&items[other]);
       const uint64_t offset = lowest_gap(taken, item.size_bytes, limits.align_bytes);
       if (offset + item.size_bytes > limits.max_block_bytes) continue;
       item.block = block, item.offset = offset;
       blocks[block] = std::max(blocks[block], offset + item.size_bytes);
       auto& row = placed[block];
-      row.insert(std::upper_bound(row.begin(), row.end(), i, [&](size_t a, size_t b) { return items[a].offset < items[b].offset; }), i);
+      row.insert(
+          std::upper_bound(row.begin(), row.end(), i,
+                           [&](size_t a, size_t b) { return items[a].offset < items[b].offset; }),
+          i);
       break;
     }
   }
@@ -58,6 +66,13 @@ uint64_t most_live_bytes(const std::vector<MemoryItem>& items) {
   int64_t now = 0, most = 0;
   for (const auto& [position, delta] : change) most = std::max(most, now += delta);
   return uint64_t(most);
+}
+
+uint64_t Plan::planned_bytes() const {
+  uint64_t total = 0;
+  for (const auto& blocks : arena_bytes)
+    for (uint64_t bytes : blocks) total += bytes;
+  return total;
 }
 
 }  // namespace ferrule

@@ -21,11 +21,12 @@ struct MemoryLimits {
   uint64_t max_block_bytes = UINT64_MAX;
 };
 
-// Greedy by size: the largest item first, each at the lowest free offset of the first block that has
-// room (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, section 5).
-// Returns the size of each block.
+// Greedy by size: the largest item first, each at the lowest free offset of the first block that
+// has room (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, section
+// 5). Returns the size of each block.
 //   errors  no_memory for an item larger than a block may be
-Result<std::vector<uint64_t>> assign_offsets(std::vector<MemoryItem>& items, const MemoryLimits& limits);
+Result<std::vector<uint64_t>> assign_offsets(std::vector<MemoryItem>& items,
+                                             const MemoryLimits& limits);
 
 // The most bytes alive at one position: no assignment can need less.
 uint64_t most_live_bytes(const std::vector<MemoryItem>& items);

@@ -29,7 +29,8 @@ struct PlanKernel {
 struct Place {
   enum class Kind : uint8_t { none, input, output, parameter, pack, state, arena, extents };
   Kind kind = Kind::none;
-  uint32_t number = 0;  // of the input, output, parameter, pack, state; space of an arena; device of extents
+  uint32_t number =
+      0;  // of the input, output, parameter, pack, state; space of an arena; device of extents
   uint32_t block = 0;   // of an arena
   uint64_t offset = 0;  // bytes
   bool operator==(const Place&) const = default;
@@ -66,8 +67,8 @@ struct ControlStep {
   NodeId node = kNoNode;
   std::vector<Place> operands;  // missing ones left out
   std::vector<Place> results;
-  std::vector<Place> spare;     // a second place for each carried value of a loop
-  std::vector<Place> slices;    // for each sliced operand, then result, of a scan: room for one slice
+  std::vector<Place> spare;   // a second place for each carried value of a loop
+  std::vector<Place> slices;  // for each sliced operand, then result, of a scan: room for one slice
 };
 
 using Step = std::variant<SubmitStep, CopyStep, WaitStep, ControlStep>;
@@ -75,20 +76,20 @@ using Step = std::variant<SubmitStep, CopyStep, WaitStep, ControlStep>;
 struct PackPlan {
   uint32_t parameter = 0;  // of Plan::parameters
   uint32_t device = 0;
-  NodeId node = kNoNode;   // whose kernel packs
-  uint32_t input = 0;      // which of its operands
+  NodeId node = kNoNode;  // whose kernel packs
+  uint32_t input = 0;     // which of its operands
   uint64_t key = 0, size_bytes = 0;
 };
 
 // One output as the caller gets it.
 struct OutputPlan {
-  Place place;              // kind output: written in place; else to be copied out after the run
-  TensorType type;          // upper bound where there are symbols
+  Place place;      // kind output: written in place; else to be copied out after the run
+  TensorType type;  // upper bound where there are symbols
 };
 
 struct Plan {
   std::vector<Step> steps;
-  std::vector<ValueId> parameters;          // used by kernels or control flow
+  std::vector<ValueId> parameters;  // used by kernels or control flow
   std::vector<PackPlan> packs;
   std::vector<ValueId> states;
   std::vector<OutputPlan> outputs;
@@ -102,7 +103,8 @@ struct Plan {
 };
 
 //   errors  no_memory if a value is larger than a device can allocate
-Result<Plan> make_plan(const Graph& graph, std::span<const PlanDevice> devices, std::span<const PlanKernel> kernels);
+Result<Plan> make_plan(const Graph& graph, std::span<const PlanDevice> devices,
+                       std::span<const PlanKernel> kernels);
 
 // Re-derives lifetimes from the steps alone and looks for overlaps, reads before writes, places
 // outside their arena, outputs that nothing writes. Shares no code with make_plan.

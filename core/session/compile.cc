@@ -9,19 +9,23 @@ namespace ferrule {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-int64_t since(Clock::time_point start) { return std::chrono::nanoseconds(Clock::now() - start).count(); }
+int64_t since(Clock::time_point start) {
+  return std::chrono::nanoseconds(Clock::now() - start).count();
+}
 
 bool is_control(const Node& node) {
   const OpRow* row = find_op(node.op);
   return row && row->form == Form::control;
 }
 
-// A body with what is known about its inputs: a parameter stays a parameter inside, so that it can be
-// packed. Carried values of loops are known only at the first trip.
+// A body with what is known about its inputs: a parameter stays a parameter inside, so that it can
+// be packed. Carried values of loops are known only at the first trip.
 Graph with_known_inputs(const Graph& graph, const Node& node, const Graph& body) {
   size_t first = node.op == FRL_OP_if ? 1 : 0, carried = 0;
   if (node.op == FRL_OP_while) carried = size_t(node.attributes.i(FRL_AT_while_carried));
-  if (node.op == FRL_OP_scan) carried = size_t(node.attributes.i(FRL_AT_scan_carried) + node.attributes.i(FRL_AT_scan_sliced));
+  if (node.op == FRL_OP_scan)
+    carried =
+        size_t(node.attributes.i(FRL_AT_scan_carried) + node.attributes.i(FRL_AT_scan_sliced));
   Graph out = body;
   size_t input = 0;
   for (size_t i = first; i < node.operands.size(); ++i) {
@@ -30,7 +34,9 @@ Graph with_known_inputs(const Graph& graph, const Node& node, const Graph& body)
     const Tensor* known = graph.known(node.operands[i]);
     if (!known || number < carried) continue;
     const Value& value = graph.value(node.operands[i]);
-    const ValueId leaf = value.role == Role::literal ? out.add_literal(*known) : out.add_parameter(*known, cat("outer:", value.name));
+    const ValueId leaf = value.role == Role::literal
+                             ? out.add_literal(*known)
+                             : out.add_parameter(*known, cat("outer:", value.name));
     out.replace(out.inputs()[number], leaf);
   }
   return out;
@@ -38,7 +44,9 @@ Graph with_known_inputs(const Graph& graph, const Node& node, const Graph& body)
 
 class Compilation {
  public:
-  Compilation(Graph graph, const CompileContext& context) : context_(context) { parts_.graph = std::move(graph); }
+  Compilation(Graph graph, const CompileContext& context) : context_(context) {
+    parts_.graph = std::move(graph);
+  }
 
   Result<std::shared_ptr<const Executable>> run(std::set<std::string>* read_parameters) {
     const auto start = Clock::now();
@@ -47,8 +55,11 @@ class Compilation {
     FRL_TRY(canonicalise(parts_.graph, context_.options, report.canonical, read_parameters));
     FRL_LET(report.placement, place(parts_.graph, context_.targets, context_.options.gate.compute));
     for (size_t t = 0; t < context_.targets.size(); ++t) {
-      const auto refuse = [&](const Block& block) { return context_.entries[t]->driver->refuse(context_.entries[t]->number, block); };
-      FRL_LET(FuseReport fusion, fuse(parts_.graph, *context_.targets[t].row, int32_t(t), context_.options, refuse));
+      const auto refuse = [&](const Block& block) {
+        return context_.entries[t]->driver->refuse(context_.entries[t]->number, block);
+      };
+      FRL_LET(FuseReport fusion,
+              fuse(parts_.graph, *context_.targets[t].row, int32_t(t), context_.options, refuse));
       report.fusion.push_back(std::move(fusion));
     }
     parts_.devices = context_.devices;
@@ -68,7 +79,8 @@ class Compilation {
     parts_.kernels.resize(graph.n_nodes()), parts_.bodies.resize(graph.n_nodes());
     for (size_t i = 0; i < graph.n_nodes(); ++i) {
       const Node& node = graph.node(NodeId(i));
-      Status status = is_control(node) ? compile_bodies(node, i, read_parameters) : compile_kernel(node, i);
+      Status status =
+          is_control(node) ? compile_bodies(node, i, read_parameters) : compile_kernel(node, i);
       if (!status.ok()) return std::move(status).within(graph.source_text(node));
     }
     return {};
@@ -83,7 +95,8 @@ class Compilation {
 
   Status compile_bodies(const Node& node, size_t i, std::set<std::string>* read_parameters) {
     for (const Body& body : node.bodies) {
-      FRL_LET(auto executable, compile_graph(with_known_inputs(parts_.graph, node, *body), context_, read_parameters));
+      FRL_LET(auto executable, compile_graph(with_known_inputs(parts_.graph, node, *body), context_,
+                                             read_parameters));
       parts_.bodies[i].push_back(std::move(executable));
     }
     return {};
@@ -91,7 +104,9 @@ class Compilation {
 
   Placed placed(ValueId id, uint32_t align_bytes) const {
     const Value& value = parts_.graph.value(id);
-    return {.parameter = parts_.graph.known(id) != nullptr, .state = value.role == Role::state, .align_bytes = align_bytes};
+    return {.parameter = parts_.graph.known(id) != nullptr,
+            .state = value.role == Role::state,
+            .align_bytes = align_bytes};
   }
 
   Status compile_kernel(const Node& node, size_t i) {
@@ -99,9 +114,11 @@ class Compilation {
     const auto& device = context_.devices[size_t(node.device)];
     const uint32_t align = device->row().spaces[0].align_bytes;
     std::vector<Placed> operands, results;
-    for (ValueId id : node.operands) operands.push_back(id == kNoValue ? Placed{} : placed(id, align));
+    for (ValueId id : node.operands)
+      operands.push_back(id == kNoValue ? Placed{} : placed(id, align));
     for (ValueId id : node.results) results.push_back(placed(id, align));
-    FRL_LET(const Block block, encode_region(parts_.graph, node, operands, results, context_.options.gate.compute));
+    FRL_LET(const Block block,
+            encode_region(parts_.graph, node, operands, results, context_.options.gate.compute));
     FRL_LET(parts_.kernels[i], context_.kernels->kernel(device, block));
     return {};
   }
@@ -112,13 +129,17 @@ class Compilation {
       const frl_space& space = device->row().spaces[0];
       uint64_t most = space.max_alloc_bytes ? space.max_alloc_bytes : UINT64_MAX;
       if (space.max_binding_bytes) most = std::min(most, space.max_binding_bytes);
-      devices.push_back({takes_host_addresses(device->row()), device->is_inline(), space.align_bytes, most});
+      devices.push_back(
+          {takes_host_addresses(device->row()), device->is_inline(), space.align_bytes, most});
     }
     std::vector<PlanKernel> kernels(parts_.kernels.size());
     for (size_t i = 0; i < kernels.size(); ++i) {
       const Kernel* kernel = parts_.kernels[i].get();
       if (!kernel) continue;
-      kernels[i] = {true, kernel->scratch_bytes(), {kernel->packs().begin(), kernel->packs().end()}, {kernel->aliases().begin(), kernel->aliases().end()}};
+      kernels[i] = {true,
+                    kernel->scratch_bytes(),
+                    {kernel->packs().begin(), kernel->packs().end()},
+                    {kernel->aliases().begin(), kernel->aliases().end()}};
     }
     FRL_LET(parts_.plan, make_plan(parts_.graph, devices, kernels));
     return context_.check_plans ? check_plan(parts_.graph, parts_.plan, kernels) : Status();
@@ -136,7 +157,8 @@ uint32_t compute_of(const std::string& name) {
 
 }  // namespace
 
-Result<std::shared_ptr<Kernel>> KernelCache::kernel(const std::shared_ptr<Device>& device, const Block& region) {
+Result<std::shared_ptr<Kernel>> KernelCache::kernel(const std::shared_ptr<Device>& device,
+                                                    const Block& region) {
   const uint64_t key = region.key();
   {
     std::lock_guard lock(mutex_);
@@ -156,7 +178,8 @@ Result<FuseOptions> fuse_options(const Config& config) {
   for (const std::string& name : config.list("passes.off")) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const std::string near = nearest(name, names);
-      return Status(Code::invalid_argument, cat("passes.off: want a pass, got ", name, near.empty() ? "" : cat("; did you mean ", near)));
+      return Status(Code::invalid_argument, cat("passes.off: want a pass, got ", name,
+                                                near.empty() ? "" : cat("; did you mean ", near)));
     }
     options.passes_off.insert(name);
   }
@@ -189,7 +212,8 @@ Result<CompileContext> make_compile_context(const Runtime& runtime) {
   return context;
 }
 
-Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const CompileContext& context, std::set<std::string>* read_parameters) {
+Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const CompileContext& context,
+                                                        std::set<std::string>* read_parameters) {
   return Compilation(std::move(graph), context).run(read_parameters);
 }
 

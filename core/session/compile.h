@@ -15,7 +15,8 @@ namespace ferrule {
 // Kernels by device and region bytes; shared by the executables of a session.
 class KernelCache {
  public:
-  Result<std::shared_ptr<Kernel>> kernel(const std::shared_ptr<Device>& device, const Block& region);
+  Result<std::shared_ptr<Kernel>> kernel(const std::shared_ptr<Device>& device,
+                                         const Block& region);
 
  private:
   struct Entry {
@@ -30,8 +31,8 @@ class KernelCache {
 // What all compilations of a session share.
 struct CompileContext {
   std::vector<Target> targets;
-  std::vector<const DeviceEntry*> entries;           // by target
-  std::vector<std::shared_ptr<Device>> devices;      // by target
+  std::vector<const DeviceEntry*> entries;       // by target
+  std::vector<std::shared_ptr<Device>> devices;  // by target
   FuseOptions options;
   std::shared_ptr<ParameterStore> parameters = std::make_shared<ParameterStore>();
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
@@ -46,7 +47,7 @@ Result<FuseOptions> fuse_options(const Config& config);
 
 // The whole line for one graph; bodies of control flow are compiled on the way.
 //   errors  unsupported (placement), or those of plugins, with the model's node names
-Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const CompileContext& context,
-                                                        std::set<std::string>* read_parameters = nullptr);
+Result<std::shared_ptr<const Executable>> compile_graph(
+    Graph graph, const CompileContext& context, std::set<std::string>* read_parameters = nullptr);
 
 }  // namespace ferrule

@@ -21,33 +21,43 @@ std::vector<std::string> names_of(const std::vector<ModelValue>& values) {
   return names;
 }
 
-std::string unknown(const char* what, const std::string& name, const std::vector<ModelValue>& values) {
+std::string unknown(const char* what, const std::string& name,
+                    const std::vector<ModelValue>& values) {
   const auto names = names_of(values);
   const std::string near = nearest(name, names);
-  return cat(what, ": want one of ", join(names), ", got ", name, near.empty() ? "" : cat("; did you mean ", near));
+  return cat(what, ": want one of ", join(names), ", got ", name,
+             near.empty() ? "" : cat("; did you mean ", near));
 }
 
 std::string dims_text(const ModelValue& value) {
   std::string out = "[";
   for (size_t i = 0; i < value.dims.size(); ++i)
-    out += cat(i ? "," : "", value.dims[i].extent >= 0 ? std::to_string(value.dims[i].extent) : value.dims[i].symbol.empty() ? "?" : value.dims[i].symbol);
+    out += cat(i ? "," : "", value.dims[i].extent >= 0      ? std::to_string(value.dims[i].extent)
+                             : value.dims[i].symbol.empty() ? "?"
+                                                            : value.dims[i].symbol);
   return out + "]";
 }
 
-Status check_input(const ModelValue& want, const Tensor& got, std::map<std::string, int64_t>& symbols) {
+Status check_input(const ModelValue& want, const Tensor& got,
+                   std::map<std::string, int64_t>& symbols) {
   const std::string what = cat("input ", want.name);
-  if (want.type == Type::none) return wrong(cat(what, ": want ", want.type_text, ", which this runtime has no tensors of"));
-  if (got.element() != want.type) return wrong(cat(what, ": want ", type_name(want.type), ", got ", to_string(got.type())));
+  if (want.type == Type::none)
+    return wrong(cat(what, ": want ", want.type_text, ", which this runtime has no tensors of"));
+  if (got.element() != want.type)
+    return wrong(cat(what, ": want ", type_name(want.type), ", got ", to_string(got.type())));
   if (!want.has_shape) return {};
-  if (got.shape().rank() != want.dims.size()) return wrong(cat(what, ": want ", dims_text(want), ", got ", to_string(got.shape())));
+  if (got.shape().rank() != want.dims.size())
+    return wrong(cat(what, ": want ", dims_text(want), ", got ", to_string(got.shape())));
   for (size_t axis = 0; axis < want.dims.size(); ++axis) {
     const ModelDim& dim = want.dims[axis];
     const int64_t extent = got.shape()[axis];
-    if (dim.extent >= 0 && dim.extent != extent) return wrong(cat(what, ": want ", dims_text(want), ", got ", to_string(got.shape())));
+    if (dim.extent >= 0 && dim.extent != extent)
+      return wrong(cat(what, ": want ", dims_text(want), ", got ", to_string(got.shape())));
     if (dim.symbol.empty()) continue;
     const auto [it, fresh] = symbols.emplace(dim.symbol, extent);
     if (!fresh && it->second != extent)
-      return wrong(cat(what, ": want ", dim.symbol, " = ", it->second, " as in another input, got ", to_string(got.shape())));
+      return wrong(cat(what, ": want ", dim.symbol, " = ", it->second, " as in another input, got ",
+                       to_string(got.shape())));
   }
   return {};
 }
@@ -59,13 +69,17 @@ Status check_states(const Model& model, const std::map<std::string, std::string>
     if (!find(model.inputs(), input)) return wrong(unknown("state", input, model.inputs()));
     if (!find(model.outputs(), output)) return wrong(unknown("state", output, model.outputs()));
     const ModelValue& leaf = *find(model.inputs(), input);
-    if (!leaf.has_shape || std::any_of(leaf.dims.begin(), leaf.dims.end(), [](const ModelDim& d) { return d.extent < 0 && d.symbol.empty(); }))
-      return wrong(cat("state ", input, ": want an input whose extents the model declares, got ", dims_text(leaf)));
+    if (!leaf.has_shape || std::any_of(leaf.dims.begin(), leaf.dims.end(), [](const ModelDim& d) {
+          return d.extent < 0 && d.symbol.empty();
+        }))
+      return wrong(cat("state ", input, ": want an input whose extents the model declares, got ",
+                       dims_text(leaf)));
   }
   return {};
 }
 
-Status check_model_inputs(const Model& model, const std::map<std::string, std::string>& states, const NamedTensors& inputs) {
+Status check_model_inputs(const Model& model, const std::map<std::string, std::string>& states,
+                          const NamedTensors& inputs) {
   for (const auto& [name, tensor] : inputs) {
     if (!find(model.inputs(), name)) return wrong(unknown("input", name, model.inputs()));
     if (tensor.empty()) return wrong(cat("input ", name, ": want a tensor, got an empty handle"));
@@ -78,25 +92,31 @@ Status check_model_inputs(const Model& model, const std::map<std::string, std::s
       continue;
     }
     if (!want.has_default && !states.count(want.name))
-      return wrong(cat("input ", want.name, ": want ", want.type_text, want.has_shape ? dims_text(want) : "", ", got nothing"));
+      return wrong(cat("input ", want.name, ": want ", want.type_text,
+                       want.has_shape ? dims_text(want) : "", ", got nothing"));
   }
   return {};
 }
 
-Result<std::map<std::string, Shape>> model_shapes(const Model& model, const std::map<std::string, std::string>& states, const NamedTensors& inputs) {
+Result<std::map<std::string, Shape>> model_shapes(const Model& model,
+                                                  const std::map<std::string, std::string>& states,
+                                                  const NamedTensors& inputs) {
   std::map<std::string, Shape> shapes;
   std::map<std::string, int64_t> symbols;
   for (const auto& [name, tensor] : inputs) {
     shapes[name] = tensor.shape();
     const ModelValue& value = *find(model.inputs(), name);
-    for (size_t axis = 0; axis < value.dims.size(); ++axis) symbols[value.dims[axis].symbol] = tensor.shape()[axis];
+    for (size_t axis = 0; axis < value.dims.size(); ++axis)
+      symbols[value.dims[axis].symbol] = tensor.shape()[axis];
   }
   for (const auto& [name, output] : states) {
     if (inputs.count(name)) continue;
     std::vector<int64_t> extents;
     for (const ModelDim& dim : find(model.inputs(), name)->dims) {
       const auto bound = symbols.find(dim.symbol);
-      if (dim.extent < 0 && bound == symbols.end()) return wrong(cat("state ", name, ": want an input that says how large ", dim.symbol, " is"));
+      if (dim.extent < 0 && bound == symbols.end())
+        return wrong(
+            cat("state ", name, ": want an input that says how large ", dim.symbol, " is"));
       extents.push_back(dim.extent >= 0 ? dim.extent : bound->second);
     }
     FRL_LET(shapes[name], Shape::checked(extents));

@@ -8,15 +8,18 @@ namespace ferrule {
 // States pair an input with an output; both must exist, their declared types must agree.
 Status check_states(const Model& model, const std::map<std::string, std::string>& states);
 
-// Every input that the model wants, no other; types, ranks and fixed extents as declared; one symbol,
-// one extent.
+// Every input that the model wants, no other; types, ranks and fixed extents as declared; one
+// symbol, one extent.
 //   errors  invalid_argument naming the input, what was wanted and what came
-Status check_model_inputs(const Model& model, const std::map<std::string, std::string>& states, const NamedTensors& inputs);
+Status check_model_inputs(const Model& model, const std::map<std::string, std::string>& states,
+                          const NamedTensors& inputs);
 
 // Exact shapes of everything that the model is imported for: inputs as they are, states by their
 // declaration with symbols as the inputs have them.
 //   errors  invalid_argument for a state whose symbol no input has
-Result<std::map<std::string, Shape>> model_shapes(const Model& model, const std::map<std::string, std::string>& states, const NamedTensors& inputs);
+Result<std::map<std::string, Shape>> model_shapes(const Model& model,
+                                                  const std::map<std::string, std::string>& states,
+                                                  const NamedTensors& inputs);
 
 // Text that is equal for inputs that the same compiled form serves.
 std::string form_key(const NamedTensors& inputs, const std::set<std::string>& value_inputs);

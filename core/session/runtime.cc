@@ -6,12 +6,14 @@
 
 namespace ferrule {
 
-Result<std::shared_ptr<Runtime>> Runtime::open(const Config& config, const RuntimeOptions& options) {
+Result<std::shared_ptr<Runtime>> Runtime::open(const Config& config,
+                                               const RuntimeOptions& options) {
   auto runtime = std::make_shared<Runtime>();
   runtime->config_ = config;
   runtime->check_plans_ = options.check_plans;
   const int64_t threads = config.integer("threads.count");
-  if (threads > 4096) return Status(Code::invalid_argument, cat("threads.count: want at most 4096, got ", threads));
+  if (threads > 4096)
+    return Status(Code::invalid_argument, cat("threads.count: want at most 4096, got ", threads));
   runtime->team_ = std::make_shared<Team>(threads ? uint32_t(threads) : available_processors());
   LoadPolicy policy;
   policy.folders = config.list("plugins.folders");
@@ -32,14 +34,17 @@ void Runtime::list_devices() {
       const auto same = [&](const DeviceEntry& other) {
         const bool uuid = row.uuid != std::array<uint8_t, 16>{} && row.uuid == other.row().uuid;
         const bool pci = !row.pci.empty() && row.pci == other.row().pci;
-        return row.state == FRL_DEVICE_PRESENT && other.row().state == FRL_DEVICE_PRESENT && (uuid || pci);
+        return row.state == FRL_DEVICE_PRESENT && other.row().state == FRL_DEVICE_PRESENT &&
+               (uuid || pci);
       };
       const auto twin = std::find_if(devices_.begin(), devices_.end(), same);
       const bool named = find(row.name) != nullptr;
       std::string id = named ? cat(driver->id(), "/", row.name) : row.name;
-      if (twin != devices_.end()) doubles_.push_back(cat(driver->id(), "/", row.name, " is ", twin->id));
+      if (twin != devices_.end())
+        doubles_.push_back(cat(driver->id(), "/", row.name, " is ", twin->id));
       // A double stays usable by its full name, but is no default.
-      devices_.push_back({twin == devices_.end() ? std::move(id) : cat(driver->id(), "/", row.name), driver, i});
+      devices_.push_back(
+          {twin == devices_.end() ? std::move(id) : cat(driver->id(), "/", row.name), driver, i});
     }
   }
 }
@@ -60,27 +65,36 @@ Result<std::vector<Runtime::Allowed>> Runtime::allowed() const {
       const DeviceEntry* entry = find(id);
       if (!entry) {
         const std::string near = nearest(id, ids);
-        return Status(Code::no_device, cat(key, ": want one of ", ids.empty() ? "none (no plugin gave a device)" : join(ids), ", got ", id,
-                                           near.empty() ? "" : cat("; did you mean ", near)));
+        return Status(
+            Code::no_device,
+            cat(key, ": want one of ", ids.empty() ? "none (no plugin gave a device)" : join(ids),
+                ", got ", id, near.empty() ? "" : cat("; did you mean ", near)));
       }
       if (entry->row().state == FRL_DEVICE_ABSENT)
-        return Status(Code::no_device, cat(key, ": ", id, " is absent: ", entry->row().reason_text));
+        return Status(Code::no_device,
+                      cat(key, ": ", id, " is absent: ", entry->row().reason_text));
       if (entry->row().state == FRL_DEVICE_PROFILE)
-        return Status(Code::no_device, cat(key, ": ", id, " is a profile, which can be planned for but not run"));
-      if (std::none_of(out.begin(), out.end(), [&](const Allowed& a) { return a.device == entry; })) out.push_back({entry, also});
+        return Status(Code::no_device,
+                      cat(key, ": ", id, " is a profile, which can be planned for but not run"));
+      if (std::none_of(out.begin(), out.end(), [&](const Allowed& a) { return a.device == entry; }))
+        out.push_back({entry, also});
     }
   }
   if (config_.list("targets.order").empty())
     for (const DeviceEntry& entry : devices_)
       if (entry.row().state == FRL_DEVICE_PRESENT && entry.id.find('/') == std::string::npos &&
-          std::none_of(out.begin(), out.end(), [&](const Allowed& a) { return a.device == &entry; }))
+          std::none_of(out.begin(), out.end(),
+                       [&](const Allowed& a) { return a.device == &entry; }))
         out.push_back({&entry, false});
   if (!out.empty()) return out;
   std::string why;
-  for (const DeviceEntry& entry : devices_) why += cat("; ", entry.id, ": ", entry.row().reason_text);
+  for (const DeviceEntry& entry : devices_)
+    why += cat("; ", entry.id, ": ", entry.row().reason_text);
   for (const Verdict& verdict : verdicts())
     if (!verdict.loaded()) why += cat("; ", verdict.path, ": ", verdict.status.message());
-  return Status(Code::no_device, cat("devices: want at least one that is present, got none", why.empty() ? "; no plugin was found in plugins.folders" : why));
+  return Status(Code::no_device,
+                cat("devices: want at least one that is present, got none",
+                    why.empty() ? "; no plugin was found in plugins.folders" : why));
 }
 
 }  // namespace ferrule

@@ -19,10 +19,11 @@ struct DeviceEntry {
 };
 
 struct RuntimeOptions {
-  LogSink log;                                                 // empty: silence
-  std::function<Status(const std::string& path)> probe;        // see LoadPolicy
-  std::vector<std::string> folders;                            // searched after plugins.folders
-  bool check_plans = false;  // hold every plan against the independent checker; debug builds always do
+  LogSink log;                                           // empty: silence
+  std::function<Status(const std::string& path)> probe;  // see LoadPolicy
+  std::vector<std::string> folders;                      // searched after plugins.folders
+  bool check_plans =
+      false;  // hold every plan against the independent checker; debug builds always do
 };
 
 class Runtime {

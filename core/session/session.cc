@@ -8,11 +8,13 @@
 
 namespace ferrule {
 
-Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Runtime> runtime, Model model, SessionOptions options) {
+Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Runtime> runtime, Model model,
+                                               SessionOptions options) {
   auto session = std::make_shared<Session>();
   FRL_TRY(check_states(model, options.states));
   FRL_LET(session->context_, make_compile_context(*runtime));
-  session->runtime_ = std::move(runtime), session->model_ = std::move(model), session->options_ = std::move(options);
+  session->runtime_ = std::move(runtime), session->model_ = std::move(model),
+  session->options_ = std::move(options);
   return session;
 }
 
@@ -40,30 +42,37 @@ Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors
   Result<Imported> imported = Status(Code::internal, "import: not asked");
   for (;;) {
     for (const std::string& name : value_inputs_)
-      if (const auto found = inputs.find(name); found != inputs.end()) request.values[name] = found->second;
+      if (const auto found = inputs.find(name); found != inputs.end())
+        request.values[name] = found->second;
     imported = import_model(model_, request);
     FRL_TRY(imported.status());
     if (imported->wanted_values.empty()) break;
     const size_t before = value_inputs_.size();
     value_inputs_.insert(imported->wanted_values.begin(), imported->wanted_values.end());
-    if (value_inputs_.size() == before) return Status(Code::internal, cat("import: asks again for the values of ", join(imported->wanted_values)));
+    if (value_inputs_.size() == before)
+      return Status(Code::internal,
+                    cat("import: asks again for the values of ", join(imported->wanted_values)));
   }
   auto compiled = std::make_shared<Compiled>();
-  for (ValueId id : imported->graph.inputs()) compiled->inputs.push_back(imported->graph.value(id).name);
+  for (ValueId id : imported->graph.inputs())
+    compiled->inputs.push_back(imported->graph.value(id).name);
   compiled->value_inputs.assign(value_inputs_.begin(), value_inputs_.end());
   FRL_LET(compiled->executable, compile_graph(std::move(imported->graph), context_));
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }
 
-Result<std::vector<NamedTensor>> Session::run(const NamedTensors& inputs, const RunOptions& options) {
-  if (!options_.states.empty()) return Status(Code::invalid_argument, "run: want a stream for a model with states");
+Result<std::vector<NamedTensor>> Session::run(const NamedTensors& inputs,
+                                              const RunOptions& options) {
+  if (!options_.states.empty())
+    return Status(Code::invalid_argument, "run: want a stream for a model with states");
   std::unique_ptr<Stream> stream;
   {
     std::lock_guard lock(pool_mutex_);
     if (!pool_.empty()) stream = std::move(pool_.back()), pool_.pop_back();
   }
   // A pooled stream must not own the session that owns the pool.
-  if (!stream) stream = std::make_unique<Stream>(std::shared_ptr<Session>(std::shared_ptr<Session>(), this));
+  if (!stream)
+    stream = std::make_unique<Stream>(std::shared_ptr<Session>(std::shared_ptr<Session>(), this));
   auto outputs = stream->run(inputs, options);
   std::lock_guard lock(pool_mutex_);
   pool_.push_back(std::move(stream));

@@ -45,7 +45,8 @@ class Stream {
 
   // The same into memory of the caller: one address for each output of the compiled form, whose
   // shapes are exact. Allocates nothing once it has run with these shapes.
-  Status run_into(const Compiled& compiled, std::span<const Tensor* const> inputs, std::span<void* const> outputs, const RunOptions& options = {});
+  Status run_into(const Compiled& compiled, std::span<const Tensor* const> inputs,
+                  std::span<void* const> outputs, const RunOptions& options = {});
 
   Result<RunContext*> context(const Compiled& compiled);
 
@@ -65,7 +66,8 @@ class Stream {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   //   errors  no_device; invalid_argument for states that the model has not
-  static Result<std::shared_ptr<Session>> open(std::shared_ptr<Runtime> runtime, Model model, SessionOptions options = {});
+  static Result<std::shared_ptr<Session>> open(std::shared_ptr<Runtime> runtime, Model model,
+                                               SessionOptions options = {});
 
   // The compiled form for inputs of these shapes (and, where shapes depend on them, elements).
   //   thread  any; the same form for everybody

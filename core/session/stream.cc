@@ -29,7 +29,8 @@ Result<RunContext*> Stream::context(const Compiled& compiled) {
     }
   FRL_LET(auto context, compiled.executable->make_context());
   carry_states(*context, *compiled.executable);
-  const auto most = size_t(std::max<int64_t>(1, session_->runtime().config().integer("session.executables")));
+  const auto most =
+      size_t(std::max<int64_t>(1, session_->runtime().config().integer("session.executables")));
   if (slots_.size() >= most) slots_.erase(slots_.begin());
   slots_.push_back({compiled.executable, std::move(context)});
   last_ = &slots_.back();
@@ -42,20 +43,25 @@ void Stream::carry_states(RunContext& to, const Executable& executable) {
   const auto& from = last_->executable->plan().states;
   for (size_t i = 0; i < executable.plan().states.size(); ++i)
     for (size_t k = 0; k < from.size(); ++k) {
-      if (last_->executable->graph().value(from[k]).name != executable.graph().value(executable.plan().states[i]).name) continue;
+      if (last_->executable->graph().value(from[k]).name !=
+          executable.graph().value(executable.plan().states[i]).name)
+        continue;
       const auto source = last_->context->state(k), target = to.state(i);
       if (source.size() == target.size()) std::memcpy(target.data(), source.data(), source.size());
     }
 }
 
-Status Stream::run_into(const Compiled& compiled, std::span<const Tensor* const> inputs, std::span<void* const> outputs, const RunOptions& options) {
+Status Stream::run_into(const Compiled& compiled, std::span<const Tensor* const> inputs,
+                        std::span<void* const> outputs, const RunOptions& options) {
   FRL_LET(RunContext* const context, this->context(compiled));
   input_addresses_.clear();
-  for (const Tensor* tensor : inputs) input_addresses_.push_back(tensor ? tensor->bytes().data() : nullptr);
+  for (const Tensor* tensor : inputs)
+    input_addresses_.push_back(tensor ? tensor->bytes().data() : nullptr);
   return context->run(input_addresses_, outputs, options);
 }
 
-Result<std::vector<NamedTensor>> Stream::run(const NamedTensors& inputs, const RunOptions& options) {
+Result<std::vector<NamedTensor>> Stream::run(const NamedTensors& inputs,
+                                             const RunOptions& options) {
   FRL_LET(const auto compiled, session_->compile(inputs));
   const Executable& executable = *compiled->executable;
   std::vector<Tensor> held;  // keeps addresses alive for the run
@@ -70,7 +76,8 @@ Result<std::vector<NamedTensor>> Stream::run(const NamedTensors& inputs, const R
   std::vector<void*> addresses;
   for (const Output& output : executable.graph().outputs()) {
     const bool exact = executable.graph().shape(output.value).is_exact();
-    results.push_back({output.name, exact ? Tensor(executable.graph().type(output.value)) : Tensor()});
+    results.push_back(
+        {output.name, exact ? Tensor(executable.graph().type(output.value)) : Tensor()});
     addresses.push_back(exact ? results.back().tensor.mutable_data() : nullptr);
   }
   FRL_TRY(run_into(*compiled, given, addresses, options));

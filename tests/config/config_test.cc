@@ -17,7 +17,8 @@ using testing::HasSubstr;
 TEST(Config, LaterLayersWinAndSayWhereTheyAre) {
   Config config;
   EXPECT_EQ(config.settings().at("gate.mode").origin, "built-in");
-  ASSERT_TRUE(config.add_toml("[gate]\nmode = \"always\"\nexpected_runs = 7\n", "a.toml", "/a").ok());
+  ASSERT_TRUE(
+      config.add_toml("[gate]\nmode = \"always\"\nexpected_runs = 7\n", "a.toml", "/a").ok());
   ASSERT_TRUE(config.add_toml("gate.mode = \"never\"\n", "b.toml", "/b").ok());
   ASSERT_TRUE(config.set("threads.count", "3", "flag --threads").ok());
   EXPECT_EQ(config.text("gate.mode"), "never");
@@ -29,7 +30,12 @@ TEST(Config, LaterLayersWinAndSayWhereTheyAre) {
 
 TEST(Config, ListsAndRelativeFolders) {
   Config config;
-  ASSERT_TRUE(config.add_toml("[plugins]\nfolders = [\"here\", \"/there\"]\n[targets]\norder = [\"a\", \"b\"]\n", "x.toml", "/base").ok());
+  ASSERT_TRUE(
+      config
+          .add_toml(
+              "[plugins]\nfolders = [\"here\", \"/there\"]\n[targets]\norder = [\"a\", \"b\"]\n",
+              "x.toml", "/base")
+          .ok());
   EXPECT_THAT(config.list("plugins.folders"), ElementsAre("/base/here", "/there"));
   EXPECT_THAT(config.list("targets.order"), ElementsAre("a", "b"));
   ASSERT_TRUE(config.set("targets.order", "c, d", "flag").ok());
@@ -38,7 +44,9 @@ TEST(Config, ListsAndRelativeFolders) {
 
 TEST(Config, PluginSettingsKeepDottedIds) {
   Config config;
-  ASSERT_TRUE(config.add_toml("[plugin.\"org.ferrule.cpu\"]\ngemm = \"own\"\ntile = 12\n", "x.toml", "/").ok());
+  ASSERT_TRUE(
+      config.add_toml("[plugin.\"org.ferrule.cpu\"]\ngemm = \"own\"\ntile = 12\n", "x.toml", "/")
+          .ok());
   const auto settings = config.plugin_settings();
   EXPECT_EQ(settings.at("org.ferrule.cpu").at("gemm"), "own");
   EXPECT_EQ(settings.at("org.ferrule.cpu").at("tile"), "12");
@@ -59,23 +67,38 @@ TEST_P(BadConfig, SaysWhatIsWrongAndChangesNothing) {
   EXPECT_EQ(config.integer("threads.count"), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, BadConfig,
-                         testing::Values(Bad{"[threads]\ncount = 1\n[gate]\nmodes = 1\n", "f.toml:4: key gate.modes: want a known key; did you mean gate.mode"},
-                                         Bad{"[threads]\ncount = -1\n", "key threads.count: want an integer of 0 or more, got \"-1\""},
-                                         Bad{"[threads]\ncount = \"x\"\n", "want an integer of 0 or more"},
-                                         Bad{"[threads]\ncount = [1, 2]\n", "want one value"},
-                                         Bad{"[gate]\nmode = \"sometimes\"\n", "want plugin, calibrated, always, never, got \"sometimes\""},
-                                         Bad{"[fusion]\nenabled = \"yes\"\n", "want true or false"},
-                                         Bad{"[threads\ncount = 1\n", "f.toml:1:"}, Bad{"a = 1979-05-27\n", "want a text, number, true or false"},
-                                         Bad{"[threads]\ncount = 1\nxyz = 1\n", "want a known key"}));
+INSTANTIATE_TEST_SUITE_P(
+    Cases, BadConfig,
+    testing::Values(Bad{"[threads]\ncount = 1\n[gate]\nmodes = 1\n",
+                        "f.toml:4: key gate.modes: want a known key; did you mean gate.mode"},
+                    Bad{"[threads]\ncount = -1\n",
+                        "key threads.count: want an integer of 0 or more, got \"-1\""},
+                    Bad{"[threads]\ncount = \"x\"\n", "want an integer of 0 or more"},
+                    Bad{"[threads]\ncount = [1, 2]\n", "want one value"},
+                    Bad{"[gate]\nmode = \"sometimes\"\n",
+                        "want plugin, calibrated, always, never, got \"sometimes\""},
+                    Bad{"[fusion]\nenabled = \"yes\"\n", "want true or false"},
+                    Bad{"[threads\ncount = 1\n", "f.toml:1:"},
+                    Bad{"[a.]\n", "f.toml:1:3: want a name on both sides of a dot"},
+                    Bad{"[gate]\nm\xC3\xB6"
+                        "de = 1\n",
+                        "f.toml:2:2: want ASCII outside strings and comments"},
+                    Bad{"a = 1\n [[]\n", "f.toml:2:2: want a table's name after ["},
+                    Bad{"# \xED\xA0\x80\n", "f.toml:1:3: want UTF-8"},
+                    Bad{"a = \"b\n", "f.toml:1:5: want an end of this string"},
+                    Bad{"a = 1 # \x01\n", "f.toml:1:9: want no control characters, got 1"},
+                    Bad{"a = 1979-05-27\n", "want a text, number, true or false"},
+                    Bad{"[threads]\ncount = 1\nxyz = 1\n", "want a known key"}));
 
 TEST(Config, ProjectFileIsFoundAbove) {
-  const auto folder = std::filesystem::temp_directory_path() / ("ferrule_config_" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("ferrule_config_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder / "a" / "b");
   std::ofstream(folder / "ferrule.toml") << "threads.count = 5\n";
   ::setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
   std::filesystem::create_directories(folder / "ferrule");
-  std::ofstream(folder / "ferrule" / "ferrule.toml") << "threads.count = 4\ngate.expected_runs = 9\n";
+  std::ofstream(folder / "ferrule" / "ferrule.toml")
+      << "threads.count = 4\ngate.expected_runs = 9\n";
   Config config;
   ASSERT_TRUE(config.add_standard_files((folder / "a" / "b").string()).ok());
   EXPECT_EQ(config.integer("threads.count"), 5) << "the project's file is above the user's";

@@ -11,7 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Result<std::shared_ptr<Runtime>> open_runtime(const std::map<std::string, std::string>& settings = {}) {
+Result<std::shared_ptr<Runtime>> open_runtime(
+    const std::map<std::string, std::string>& settings = {}) {
   Config config;
   FRL_TRY(config.set("targets.order", "cpu", "test"));
   for (const auto& [key, value] : settings) FRL_TRY(config.set(key, value, "test"));
@@ -21,7 +22,9 @@ Result<std::shared_ptr<Runtime>> open_runtime(const std::map<std::string, std::s
   return Runtime::open(config, options);
 }
 
-Result<std::shared_ptr<Session>> open_session(const std::string& model, const std::map<std::string, std::string>& settings = {}, SessionOptions options = {}) {
+Result<std::shared_ptr<Session>> open_session(
+    const std::string& model, const std::map<std::string, std::string>& settings = {},
+    SessionOptions options = {}) {
   FRL_LET(auto runtime, open_runtime(settings));
   FRL_LET(Model loaded, Model::load(FRL_TEST_DATA "/models/real/" + model + "/model.onnx"));
   return Session::open(std::move(runtime), std::move(loaded), std::move(options));
@@ -29,11 +32,14 @@ Result<std::shared_ptr<Session>> open_session(const std::string& model, const st
 
 Tensor ramp(const TensorType& type, int seed) {
   Tensor out(type);
-  for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double((i * 37 + seed * 11) % 101) / 50 - 1);
+  for (int64_t i = 0; i < out.n_elements(); ++i)
+    out.set_f64(i, double((i * 37 + seed * 11) % 101) / 50 - 1);
   return out;
 }
 
-NamedTensors mnist_input(int seed = 0) { return {{"Input3", ramp({Type::f32, {1, 1, 28, 28}}, seed)}}; }
+NamedTensors mnist_input(int seed = 0) {
+  return {{"Input3", ramp({Type::f32, {1, 1, 28, 28}}, seed)}};
+}
 
 TEST(Flow, FusedAndUnfusedAgreeWithTheReference) {
   auto session = open_session("mnist_cntk");
@@ -47,7 +53,8 @@ TEST(Flow, FusedAndUnfusedAgreeWithTheReference) {
   for (const auto& [name, tensor] : mnist_input()) request.shapes[name] = tensor.shape();
   const auto imported = import_model((*session)->model(), request);
   ASSERT_TRUE(imported.ok());
-  const auto reference = evaluate(imported->graph, std::vector<Tensor>{mnist_input().begin()->second});
+  const auto reference =
+      evaluate(imported->graph, std::vector<Tensor>{mnist_input().begin()->second});
   ASSERT_TRUE(reference.ok());
   for (int64_t i = 0; i < 10; ++i) {
     EXPECT_NEAR((*fused)[0].tensor.at_f64(i), (*reference)[0].at_f64(i), 1e-3);
@@ -86,18 +93,22 @@ TEST(Flow, WrongInputsAreSentences) {
   } kCases[] = {
       {{}, "input Input3: want"},
       {{{"Input", ramp({Type::f32, {1, 1, 28, 28}}, 0)}}, "input: want one of"},
-      {{{"Input3", ramp({Type::f32, {1, 28, 28}}, 0)}}, "input Input3: want [1,1,28,28], got [1,28,28]"},
-      {{{"Input3", ramp({Type::f64, {1, 1, 28, 28}}, 0)}}, "input Input3: want f32, got f64[1,1,28,28]"},
+      {{{"Input3", ramp({Type::f32, {1, 28, 28}}, 0)}},
+       "input Input3: want [1,1,28,28], got [1,28,28]"},
+      {{{"Input3", ramp({Type::f64, {1, 1, 28, 28}}, 0)}},
+       "input Input3: want f32, got f64[1,1,28,28]"},
       {{{"Input3", Tensor()}}, "want a tensor"},
   };
-  for (const auto& c : kCases) EXPECT_THAT((*session)->run(c.inputs).status().message(), HasSubstr(c.why));
+  for (const auto& c : kCases)
+    EXPECT_THAT((*session)->run(c.inputs).status().message(), HasSubstr(c.why));
   EXPECT_TRUE((*session)->run(mnist_input()).ok()) << "the session goes on";
 }
 
 TEST(Flow, FormsAreSharedAndForgotten) {
   auto session = open_session("dtln_1", {{"session.executables", "1"}});
   ASSERT_TRUE(session.ok());
-  const NamedTensors inputs = {{"input_2", ramp({Type::f32, {1, 1, 257}}, 1)}, {"input_3", ramp({Type::f32, {1, 2, 128, 2}}, 2)}};
+  const NamedTensors inputs = {{"input_2", ramp({Type::f32, {1, 1, 257}}, 1)},
+                               {"input_3", ramp({Type::f32, {1, 2, 128, 2}}, 2)}};
   const auto a = (*session)->compile(inputs), b = (*session)->compile(inputs);
   ASSERT_TRUE(a.ok()) << a.status().message();
   EXPECT_EQ(*a, *b);
@@ -106,7 +117,8 @@ TEST(Flow, FormsAreSharedAndForgotten) {
 TEST(Flow, StatesStayInTheStream) {
   auto session = open_session("dtln_1", {}, {{{"input_3", "tf_op_layer_stack_2"}}, {}});
   ASSERT_TRUE(session.ok()) << session.status().message();
-  EXPECT_FALSE((*session)->run({{"input_2", ramp({Type::f32, {1, 1, 257}}, 1)}}).ok()) << "a pool has no states";
+  EXPECT_FALSE((*session)->run({{"input_2", ramp({Type::f32, {1, 1, 257}}, 1)}}).ok())
+      << "a pool has no states";
   Stream one(*session), two(*session);
   const NamedTensors x = {{"input_2", ramp({Type::f32, {1, 1, 257}}, 1)}};
   const auto first = one.run(x), second = one.run(x), other = two.run(x);

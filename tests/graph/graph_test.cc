@@ -44,9 +44,11 @@ TEST(GraphText, SaysWhichLineIsWrong) {
       {"", "want 'graph NAME'"},
       {"graph \"g\"\n  %x = input f99[2]\n", "line 2: want an element type, got 'f99'"},
       {"graph \"g\"\n  %x = input f32[2]\n  %y = nope %x\n", "line 3: want an op, got 'nope'"},
-      {"graph \"g\"\n  %x = input f32[2]\n  %y = exp %z\n", "line 3: want a value made above, got '%z'"},
+      {"graph \"g\"\n  %x = input f32[2]\n  %y = exp %z\n",
+       "line 3: want a value made above, got '%z'"},
       {"graph \"g\"\n  %x = input f32[2]\n  %x = exp %x\n", "want each value once"},
-      {"graph \"g\"\n  %x = input f32[2]\n  %y = concat %x {axes=1}\n", "want an attribute of concat, got 'axes'"},
+      {"graph \"g\"\n  %x = input f32[2]\n  %y = concat %x {axes=1}\n",
+       "want an attribute of concat, got 'axes'"},
       {"graph \"g\"\n  %x = input f32[2]\n", "want 'return'"},
       {"graph \"g\"\n  %x = input f32[4611686018427387904,4]\n", "want at most 2^"},
       {"graph \"g\"\n  %x = input f32[2]\n  %y = input f32[3]\n  %z = add %x, %y\n", "line 4: "},
@@ -68,7 +70,8 @@ TEST(GraphText, DeepNestingIsRefused) {
 TEST(GraphInfer, BodiesMustFit) {
   std::string text = kIf;
   text.replace(text.find("%r = exp %a"), 11, "%r = concat %a, %a");
-  EXPECT_THAT(parse_graph(text).status().message(), HasSubstr("if: want both bodies to give the same types"));
+  EXPECT_THAT(parse_graph(text).status().message(),
+              HasSubstr("if: want both bodies to give the same types"));
 }
 
 TEST(GraphEvaluate, Branches) {
@@ -99,7 +102,8 @@ TEST(GraphEvaluate, WhileCountsToTen) {
       %next = add %a, %one
       return %next "next"
     return %r "r")");
-  const auto out = evaluate(graph, std::vector<Tensor>{Tensor::scalar(Type::i64, 3), Tensor::scalar(Type::i64, 10)});
+  const auto out = evaluate(
+      graph, std::vector<Tensor>{Tensor::scalar(Type::i64, 3), Tensor::scalar(Type::i64, 10)});
   ASSERT_TRUE(out.ok()) << out.status().message();
   EXPECT_EQ((*out)[0].at_i64(0), 10);
 }
@@ -171,18 +175,21 @@ TEST(Expansion, MatchesTheFormula) {
     %b = literal f32[4] = 0.5
     %y = layer_norm %x, %s, %b {epsilon=0}
     return %y "y")");
-  const auto out = evaluate(graph, std::vector<Tensor>{Tensor::of<float>(Type::f32, {1, 4}, std::vector<float>{1, 2, 3, 4})});
+  const auto out = evaluate(graph, std::vector<Tensor>{Tensor::of<float>(
+                                       Type::f32, {1, 4}, std::vector<float>{1, 2, 3, 4})});
   ASSERT_TRUE(out.ok());
   // mean 2.5, variance 1.25
   const double root = 1.118033988749895;
-  for (int i = 0; i < 4; ++i) EXPECT_NEAR((*out)[0].at_f64(i), (i - 1.5) / root * (i + 1) + 0.5, 1e-6);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_NEAR((*out)[0].at_f64(i), (i - 1.5) / root * (i + 1) + 0.5, 1e-6);
 }
 
 // ---- blocks ----
 
 Block block_of(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  auto block = encode_region(graph, node, std::vector<Placed>(node.operands.size()), std::vector<Placed>(node.results.size()), FRL_COMPUTE_IEEE);
+  auto block = encode_region(graph, node, std::vector<Placed>(node.operands.size()),
+                             std::vector<Placed>(node.results.size()), FRL_COMPUTE_IEEE);
   EXPECT_TRUE(block.ok()) << block.status().message();
   return *block;
 }
@@ -232,7 +239,8 @@ TEST(Block, EveryFlippedBitIsRefusedOrSafe) {
   for (size_t bit = 0; bit < block.bytes().size() * 8; ++bit) {
     std::memcpy(words.data(), block.bytes().data(), block.bytes().size());
     words[bit / 64] ^= uint64_t(1) << (bit % 64);
-    refused += !check_block(std::as_bytes(std::span(words))).ok();  // under ASan: never out of bounds
+    refused +=
+        !check_block(std::as_bytes(std::span(words))).ok();  // under ASan: never out of bounds
   }
   EXPECT_GT(refused, 500u);
   for (size_t n = 0; n < block.bytes().size(); n += 8)

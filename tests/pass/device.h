@@ -5,9 +5,9 @@
 
 namespace ferrule::test {
 
-// Claims the named ops and kinds for every type and rank; "pointwise" claims the kind with all pointwise
-// members. Costs are round numbers: a launch 1 us, memory 100 ns a KiB, 1 GFLOP/s... so that any fusion
-// that saves a launch gains.
+// Claims the named ops and kinds for every type and rank; "pointwise" claims the kind with all
+// pointwise members. Costs are round numbers: a launch 1 us, memory 100 ns a KiB, 1 GFLOP/s... so
+// that any fusion that saves a launch gains.
 inline DeviceRow device_claiming(const std::vector<std::string>& names) {
   DeviceRow row;
   row.name = "test";
@@ -15,7 +15,8 @@ inline DeviceRow device_claiming(const std::vector<std::string>& names) {
   row.cost.dispatch_ps = 1'000'000, row.cost.memory_ps_per_kib = 100'000;
   row.cost.arithmetic = {{FRL_F32, FRL_COMPUTE_IEEE, 1'000'000'000}};
   frl_operand any{};
-  any.types = (FRL_BIT(FRL_BOOL) << 1) - 2, any.layouts = FRL_LAYOUT_DENSE, any.broadcasts = FRL_BROADCAST_ANY;
+  any.types = (FRL_BIT(FRL_BOOL) << 1) - 2, any.layouts = FRL_LAYOUT_DENSE,
+  any.broadcasts = FRL_BROADCAST_ANY;
   any.max_rank = FRL_MAX_RANK, any.flags = FRL_OPERAND_REPEAT | FRL_OPERAND_OPTIONAL;
   frl_operand result = any;
   result.flags = FRL_OPERAND_REPEAT | FRL_OPERAND_RESULT;

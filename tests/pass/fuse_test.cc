@@ -15,6 +15,15 @@ constexpr const char* kChain = R"(graph "g"
   %b = neg %a
   return %b "b")";
 
+constexpr const char* kBiased = R"(graph "g"
+    %x = input f32[2,3] "x"
+    %w = parameter f32[3,4] "w" = random 1
+    %b = parameter f32[4] "b" = random 2
+    %p = matmul %x, %w
+    %s = add %p, %b
+    %y = relu %s
+    return %y "y")";
+
 Graph graph_on_device(const char* text) {
   auto graph = parse_graph(text);
   EXPECT_TRUE(graph.ok()) << graph.status().message();
@@ -36,9 +45,42 @@ TEST(Fuse, NodesOfTwoDevicesDoNotFuse) {
     %y = relu %p
     return %y "y")");
   graph.node(NodeId(0)).device = 1;
-  ASSERT_TRUE(fuse(graph, test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), 0, {}).ok());
+  ASSERT_TRUE(
+      fuse(graph, test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), 0, {}).ok());
   EXPECT_TRUE(has_op(graph, FRL_OP_matmul));
   EXPECT_FALSE(has_op(graph, FRL_OP_matmul_bias_act));
+}
+
+TEST(Fuse, NodesOfAnotherDeviceAreLeftAlone) {
+  Graph graph = graph_on_device(kBiased);
+  for (size_t i = 0; i < graph.n_nodes(); ++i) graph.node(NodeId(i)).device = 1;
+  ASSERT_TRUE(
+      fuse(graph, test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), 0, {}).ok());
+  EXPECT_FALSE(has_op(graph, FRL_OP_matmul_bias_act));
+}
+
+TEST(Fuse, ANodeIsSwallowedOnce) {
+  Graph graph = graph_on_device(kBiased);
+  const auto report =
+      fuse(graph, test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), 0, {});
+  ASSERT_TRUE(report.ok());
+  int accepted = 0;
+  for (const Candidate& candidate : report->candidates) accepted += candidate.accepted;
+  EXPECT_EQ(accepted, 1);
+}
+
+TEST(Fuse, UnclaimedMembersStayOutOfRegions) {
+  Graph graph = graph_on_device(R"(graph "g"
+    %x = input f32[1024] "x"
+    %a = exp %x
+    %b = neg %a
+    %c = tanh %b
+    return %c "c")");
+  DeviceRow device = test::device_claiming({"pointwise", "exp"});
+  std::erase(device.claims[0].members, OpId(FRL_OP_exp));
+  ASSERT_TRUE(fuse(graph, device, 0, {}).ok());
+  EXPECT_TRUE(has_op(graph, FRL_OP_exp));
+  EXPECT_TRUE(has_op(graph, FRL_OP_pointwise, 2));
 }
 
 TEST(Fuse, PointwiseNodesOfTwoDevicesDoNotFuse) {
@@ -74,7 +116,9 @@ TEST(Fuse, GateModeAlwaysAndNever) {
 
 TEST(Fuse, PluginMayRefuse) {
   Graph graph = graph_on_device(kChain);
-  const auto report = fuse(graph, test::device_claiming({"pointwise"}), 0, {}, [](const Block&) { return Refusal{Code::no_benefit, "not today"}; });
+  const auto report = fuse(graph, test::device_claiming({"pointwise"}), 0, {}, [](const Block&) {
+    return Refusal{Code::no_benefit, "not today"};
+  });
   ASSERT_TRUE(report.ok());
   EXPECT_FALSE(has_op(graph, FRL_OP_pointwise, 2));
   EXPECT_EQ(report->candidates.at(0).reason, "not today");
@@ -125,7 +169,8 @@ TEST(Fuse, SameGraphTwiceGivesTheSameText) {
 }
 
 TEST(Pipeline, FollowsTheClaims) {
-  const auto names = pipeline(test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), {});
+  const auto names =
+      pipeline(test::device_claiming({"matmul", "matmul_bias_act", "pointwise"}), {});
   EXPECT_THAT(names, testing::Contains("fuse_matmul_bias_act"));
   EXPECT_THAT(names, testing::Not(testing::Contains("fuse_conv_bias_act")));
   const auto without = pipeline(test::device_claiming({"matmul", "pointwise"}), {});

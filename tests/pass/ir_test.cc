@@ -98,7 +98,8 @@ TEST_P(IrTest, Case) {
     std::vector<Tensor> out;
     for (ValueId id : graph->inputs()) {
       Tensor tensor(graph->type(id));
-      for (int64_t i = 0; i < tensor.n_elements(); ++i) tensor.set_f64(i, double((i * 7 + int64_t(out.size()) * 3) % 11) / 4 - 1);
+      for (int64_t i = 0; i < tensor.n_elements(); ++i)
+        tensor.set_f64(i, double((i * 7 + int64_t(out.size()) * 3) % 11) / 4 - 1);
       out.push_back(tensor);
     }
     return out;
@@ -118,7 +119,8 @@ TEST_P(IrTest, Case) {
   const auto after = evaluate(*graph, inputs);
   ASSERT_TRUE(after.ok()) << after.status().message();
   for (size_t i = 0; i < after->size(); ++i)
-    for (int64_t k = 0; k < (*after)[i].n_elements(); ++k) EXPECT_NEAR((*after)[i].at_f64(k), (*before)[i].at_f64(k), 1e-5);
+    for (int64_t k = 0; k < (*after)[i].n_elements(); ++k)
+      EXPECT_NEAR((*after)[i].at_f64(k), (*before)[i].at_f64(k), 1e-5);
   if (c.reason.empty()) return;
   std::string reasons;
   for (const Candidate& candidate : report->candidates) reasons += candidate.reason + "\n";

@@ -19,7 +19,8 @@ Graph parse(std::string_view text) {
   return std::move(*graph);
 }
 
-std::vector<PlanKernel> kernels_for(const Graph& graph, uint64_t scratch = 0, bool in_place = false) {
+std::vector<PlanKernel> kernels_for(const Graph& graph, uint64_t scratch = 0,
+                                    bool in_place = false) {
   std::vector<PlanKernel> out(graph.n_nodes());
   for (size_t i = 0; i < out.size(); ++i)
     if (graph.node(NodeId(i)).op != FRL_OP_reshape) {
@@ -33,17 +34,21 @@ std::vector<PlanKernel> kernels_for(const Graph& graph, uint64_t scratch = 0, bo
 Graph random_graph(uint32_t seed, int n_devices) {
   std::mt19937 random(seed);
   Graph graph("g");
-  std::vector<ValueId> values = {graph.add_input({Type::f32, {4, 16}}, "x"), graph.add_input({Type::f32, {4, 16}}, "y")};
+  std::vector<ValueId> values = {graph.add_input({Type::f32, {4, 16}}, "x"),
+                                 graph.add_input({Type::f32, {4, 16}}, "y")};
   for (int i = 0; i < 30; ++i) {
     const ValueId a = values[random() % values.size()], b = values[random() % values.size()];
     graph.set_device(int32_t(random() % uint32_t(n_devices)));
     if (random() % 5 == 0)
-      values.push_back(*graph.emit(FRL_OP_reshape, Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, {4, 16}), {a}));
+      values.push_back(*graph.emit(
+          FRL_OP_reshape, Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, {4, 16}), {a}));
     else
       values.push_back(*graph.emit(FRL_OP_add, {a, b}));
   }
   graph.set_device(0);
-  for (int i = 0; i < 3; ++i) graph.add_output(*graph.emit(FRL_OP_identity, {values[values.size() - 1 - size_t(i)]}), "out" + std::to_string(i));
+  for (int i = 0; i < 3; ++i)
+    graph.add_output(*graph.emit(FRL_OP_identity, {values[values.size() - 1 - size_t(i)]}),
+                     "out" + std::to_string(i));
   graph.compact();
   return graph;
 }
@@ -63,7 +68,8 @@ TEST(Memory, SplitsIntoBlocksAndRefusesTheTooLarge) {
   ASSERT_TRUE(blocks.ok());
   EXPECT_EQ(blocks->size(), 2u);
   std::vector<MemoryItem> large = {{300, 0, 1}};
-  EXPECT_THAT(assign_offsets(large, {64, 256}).status().message(), HasSubstr("want values of at most 256 bytes, got 300"));
+  EXPECT_THAT(assign_offsets(large, {64, 256}).status().message(),
+              HasSubstr("want values of at most 256 bytes, got 300"));
 }
 
 TEST(Memory, RandomItemsNeverOverlap) {
@@ -77,8 +83,10 @@ TEST(Memory, RandomItemsNeverOverlap) {
   ASSERT_TRUE(blocks.ok());
   for (size_t i = 0; i < items.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
-      const bool alive_together = items[i].first <= items[j].last && items[j].first <= items[i].last;
-      const bool overlap = items[i].offset < items[j].offset + items[j].size_bytes && items[j].offset < items[i].offset + items[i].size_bytes;
+      const bool alive_together =
+          items[i].first <= items[j].last && items[j].first <= items[i].last;
+      const bool overlap = items[i].offset < items[j].offset + items[j].size_bytes &&
+                           items[j].offset < items[i].offset + items[i].size_bytes;
       EXPECT_FALSE(alive_together && overlap) << i << " and " << j;
     }
   EXPECT_LE(blocks->at(0), most_live_bytes(items) * 3 / 2);
@@ -93,7 +101,8 @@ class Plans : public testing::TestWithParam<int> {};
 
 TEST_P(Plans, RandomGraphsPassTheChecker) {
   const PlanDevice host{true, true, 64, UINT64_MAX}, apart{false, false, 256, UINT64_MAX};
-  const std::vector<std::vector<PlanDevice>> sets = {{host}, {apart}, {host, apart}, {apart, apart}, {host, apart, host}};
+  const std::vector<std::vector<PlanDevice>> sets = {
+      {host}, {apart}, {host, apart}, {apart, apart}, {host, apart, host}};
   for (const auto& devices : sets)
     for (const bool in_place : {false, true}) {
       const Graph graph = random_graph(uint32_t(GetParam()), int(devices.size()));
@@ -110,7 +119,10 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Plans, testing::Range(0, 40));
 // The checker must notice each kind of damage.
 class BrokenPlan : public testing::Test {
  protected:
-  BrokenPlan() : graph_(random_graph(3, 1)), kernels_(kernels_for(graph_, 128)), plan_(*make_plan(graph_, devices_, kernels_)) {}
+  BrokenPlan()
+      : graph_(random_graph(3, 1)),
+        kernels_(kernels_for(graph_, 128)),
+        plan_(*make_plan(graph_, devices_, kernels_)) {}
   Status check() { return check_plan(graph_, plan_, kernels_); }
   std::vector<KernelStep>& steps() { return std::get<SubmitStep>(plan_.steps[0]).kernels; }
 
@@ -165,7 +177,8 @@ TEST(Plan, InPlaceSavesMemory) {
   const std::vector<PlanDevice> devices = {{true, true, 64, UINT64_MAX}};
   auto on = graph;
   for (size_t i = 0; i < on.n_nodes(); ++i) on.node(NodeId(i)).device = 0;
-  const auto apart = make_plan(on, devices, kernels_for(on)), in_place = make_plan(on, devices, kernels_for(on, 0, true));
+  const auto apart = make_plan(on, devices, kernels_for(on)),
+             in_place = make_plan(on, devices, kernels_for(on, 0, true));
   ASSERT_TRUE(apart.ok() && in_place.ok());
   EXPECT_EQ(apart->planned_bytes(), 8192u);
   EXPECT_EQ(in_place->planned_bytes(), 4096u);

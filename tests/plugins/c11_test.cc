@@ -18,7 +18,8 @@ Tensor run_on_addresses(const Graph& graph, const std::vector<Tensor>& inputs) {
   std::vector<frl_binding> late;
   std::vector<uint32_t> numbers;
   Tensor out(graph.type(graph.outputs()[0].value));
-  for (const Tensor& input : inputs) numbers.push_back(uint32_t(late.size())), late.push_back(address(input.bytes().data()));
+  for (const Tensor& input : inputs)
+    numbers.push_back(uint32_t(late.size())), late.push_back(address(input.bytes().data()));
   numbers.push_back(uint32_t(late.size())), late.push_back(address(out.mutable_data()));
   segment.n_late = uint32_t(late.size());
   segment.step(**kernel, numbers);
@@ -95,11 +96,13 @@ TEST(C11, EmptySlotsAreAnswered) {
 TEST(C11, OtherKindsAreNotClaimed) {
   const auto driver = load("c11");
   auto device = driver->open(0);
-  const Graph graph = parse("graph \"g\"\n %x = input f32[3] \"x\"\n %y = exp %x\n return %y \"y\"\n");
+  const Graph graph =
+      parse("graph \"g\"\n %x = input f32[3] \"x\"\n %y = exp %x\n return %y \"y\"\n");
   const auto kernel = (*device)->compile(block_of(graph));
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.status().code(), Code::not_claimed);
-  EXPECT_THAT(kernel.status().message(), HasSubstr("org.ferrule.c11: compile: kind: want pointwise"));
+  EXPECT_THAT(kernel.status().message(),
+              HasSubstr("org.ferrule.c11: compile: kind: want pointwise"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The discrete device through core/driver and through a compiled graph; every slot of both tables and
-// every path of a submit is walked by at least one scenario.
+// The discrete device through core/driver and through a compiled graph; every slot of both tables
+// and every path of a submit is walked by at least one scenario.
 #include <dlfcn.h>
 
 #include "core/session/compile.h"
@@ -24,11 +24,16 @@ struct Bench {
   std::unique_ptr<Queue> queue;
   Bench() {
     auto opened = driver->open(0);
-    if (!opened.ok()) { ADD_FAILURE() << opened.status().message(); return; }
+    if (!opened.ok()) {
+      ADD_FAILURE() << opened.status().message();
+      return;
+    }
     device = *opened;
     queue = std::move(*device->open_queue());
   }
-  std::unique_ptr<Buffer> buffer(uint64_t bytes, uint32_t space = 0) const { return std::move(*device->make_buffer(space, bytes)); }
+  std::unique_ptr<Buffer> buffer(uint64_t bytes, uint32_t space = 0) const {
+    return std::move(*device->make_buffer(space, bytes));
+  }
   std::unique_ptr<Kernel> kernel(const Graph& graph) const {
     auto out = device->compile(block_of(graph));
     EXPECT_TRUE(out.ok()) << out.status().message();
@@ -50,7 +55,9 @@ struct Bench {
     request.copies = Segment::rows(copies);
     finish(request);
   }
-  void upload(const Buffer& buffer, const Tensor& tensor) const { copy(whole(buffer), address(tensor.bytes().data()), tensor.bytes().size()); }
+  void upload(const Buffer& buffer, const Tensor& tensor) const {
+    copy(whole(buffer), address(tensor.bytes().data()), tensor.bytes().size());
+  }
   Tensor download(const Buffer& buffer, const TensorType& type) const {
     Tensor out(type);
     copy(address(out.mutable_data()), whole(buffer), out.bytes().size());
@@ -60,7 +67,8 @@ struct Bench {
 
 void expect_near(const Tensor& got, const Tensor& want) {
   ASSERT_EQ(to_string(got.type()), to_string(want.type()));
-  for (int64_t i = 0; i < want.n_elements(); ++i) EXPECT_NEAR(got.at_f64(i), want.at_f64(i), 1e-5) << "element " << i;
+  for (int64_t i = 0; i < want.n_elements(); ++i)
+    EXPECT_NEAR(got.at_f64(i), want.at_f64(i), 1e-5) << "element " << i;
 }
 
 void packed_matmul() {
@@ -68,8 +76,10 @@ void packed_matmul() {
   const Graph graph = parse(kMatmul);
   const auto kernel = b.kernel(graph);
   ASSERT_EQ(kernel->packs().size(), 1u);
-  const Tensor x = ramp({Type::f32, {3, 4}}, 1), w = *graph.known(graph.node(NodeId(0)).operands[1]);
-  const auto dx = b.buffer(48), dw = b.buffer(80), packed = b.buffer(kernel->packs()[0].bytes), dy = b.buffer(60), scratch = b.buffer(kernel->scratch_bytes());
+  const Tensor x = ramp({Type::f32, {3, 4}}, 1),
+               w = *graph.known(graph.node(NodeId(0)).operands[1]);
+  const auto dx = b.buffer(48), dw = b.buffer(80), packed = b.buffer(kernel->packs()[0].bytes),
+             dy = b.buffer(60), scratch = b.buffer(kernel->scratch_bytes());
   EXPECT_EQ(dx->host(), nullptr);
   b.upload(*dx, x), b.upload(*dw, w);
   Segment segment;
@@ -135,12 +145,14 @@ void bounded_shapes() {
   request.extents = &rows;
   b.finish(request);
   const Tensor y = b.download(*dy, given.type());
-  for (int64_t i = 0; i < 12; ++i) EXPECT_EQ(y.at_f64(i), i < 8 ? std::max(given.at_f64(i), 0.0) : 99) << i;
+  for (int64_t i = 0; i < 12; ++i)
+    EXPECT_EQ(y.at_f64(i), i < 8 ? std::max(given.at_f64(i), 0.0) : 99) << i;
 }
 
 void written_extents() {
   const Bench b;
-  const Graph graph = parse("graph \"g\"\n %x = input f32[6] \"x\"\n %y = nonzero %x\n return %y \"y\"\n");
+  const Graph graph =
+      parse("graph \"g\"\n %x = input f32[6] \"x\"\n %y = nonzero %x\n return %y \"y\"\n");
   const auto kernel = b.kernel(graph);
   const Tensor x = Tensor::of<float>(Type::f32, {6}, std::vector<float>{0, 3, 0, 0, -1, 2});
   const auto dx = b.buffer(24), dy = b.buffer(48), extents = b.buffer(8, 1);
@@ -177,14 +189,16 @@ void two_queues_and_import() {
   request.late = Segment::rows(late);
   ASSERT_TRUE(b.queue->submit(request).status.ok());
   const std::vector<frl_copy> copies = {copy_of(address(y.mutable_data()), whole(*dy), 80)};
-  const std::vector<frl_point> waits = {{b.queue->handle(), request.signal}}, hopeless = {{b.queue->handle(), request.signal + 1}};
+  const std::vector<frl_point> waits = {{b.queue->handle(), request.signal}},
+                               hopeless = {{b.queue->handle(), request.signal + 1}};
   frl_submit back = submit_of(nullptr);
   back.copies = Segment::rows(copies), back.waits = Segment::rows(waits);
   ASSERT_TRUE(second->submit(back).status.ok());
   ASSERT_TRUE(second->wait(back.signal).status.ok());
   EXPECT_TRUE(same_bits(y, (*evaluate(graph, std::vector<Tensor>{x, bias}))[0]));
   back.waits = Segment::rows(hopeless);
-  EXPECT_EQ(second->submit(back).status.code(), Code::invalid_argument) << "a wait that nothing ends";
+  EXPECT_EQ(second->submit(back).status.code(), Code::invalid_argument)
+      << "a wait that nothing ends";
 }
 
 void cancelled_queue_stays_so() {
@@ -204,13 +218,16 @@ void cancelled_queue_stays_so() {
   EXPECT_EQ(first.status.code(), Code::cancelled);
   EXPECT_EQ(first.subject, 0);
   request.cancel = nullptr;
-  EXPECT_EQ(b.queue->submit(request).status.message(), "org.ferrule.discrete: submit: submit: cancelled");
+  EXPECT_EQ(b.queue->submit(request).status.message(),
+            "org.ferrule.discrete: submit: submit: cancelled");
 }
 
 void refusals_and_estimates() {
   const Bench b;
   const Block fits = block_of(parse(kMatmul));
-  const Block large = block_of(parse("graph \"g\"\n %x = input f32[1024,512] \"x\"\n %w = parameter f32[512,2] \"w\" = random 1\n %y = matmul %x, %w\n return %y \"y\"\n"));
+  const Block large =
+      block_of(parse("graph \"g\"\n %x = input f32[1024,512] \"x\"\n %w = parameter f32[512,2] "
+                     "\"w\" = random 1\n %y = matmul %x, %w\n return %y \"y\"\n"));
   EXPECT_FALSE(b.driver->refuse(0, fits).refused());
   const Refusal refusal = b.driver->refuse(0, large);
   EXPECT_EQ(refusal.code, Code::no_room);
@@ -261,26 +278,33 @@ struct Scenario {
   const char* name;
   void (*run)();
 };
-constexpr Scenario kScenarios[] = {
-    {"packed_matmul", packed_matmul}, {"saved_kernels", saved_kernels}, {"bounded_shapes", bounded_shapes},
-    {"written_extents", written_extents}, {"two_queues_and_import", two_queues_and_import}, {"cancelled_queue_stays_so", cancelled_queue_stays_so},
-    {"refusals_and_estimates", refusals_and_estimates}, {"graph_over_two_devices", graph_over_two_devices}};
+constexpr Scenario kScenarios[] = {{"packed_matmul", packed_matmul},
+                                   {"saved_kernels", saved_kernels},
+                                   {"bounded_shapes", bounded_shapes},
+                                   {"written_extents", written_extents},
+                                   {"two_queues_and_import", two_queues_and_import},
+                                   {"cancelled_queue_stays_so", cancelled_queue_stays_so},
+                                   {"refusals_and_estimates", refusals_and_estimates},
+                                   {"graph_over_two_devices", graph_over_two_devices}};
 
 class Discrete : public testing::TestWithParam<Scenario> {};
 TEST_P(Discrete, Works) { GetParam().run(); }
-INSTANTIATE_TEST_SUITE_P(All, Discrete, testing::ValuesIn(kScenarios), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, Discrete, testing::ValuesIn(kScenarios),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(DiscreteSlots, EachIsCalledBySomeScenario) {
   void* library = ::dlopen(FRL_BUILD_DIR "/test_plugins/discrete.so", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
-  const auto calls = reinterpret_cast<const char* (*)(uint32_t, uint64_t*)>(::dlsym(library, "discrete_calls"));
+  const auto calls =
+      reinterpret_cast<const char* (*)(uint32_t, uint64_t*)>(::dlsym(library, "discrete_calls"));
   ASSERT_NE(calls, nullptr);
   std::vector<uint64_t> before;
   uint64_t n = 0;
   for (uint32_t i = 0; calls(i, &n); ++i) before.push_back(n);
   EXPECT_EQ(before.size(), 18u + 5u + 8u) << "a new slot wants a row in counts.h";
   for (const Scenario& scenario : kScenarios) scenario.run();
-  for (uint32_t i = 0; const char* name = calls(i, &n); ++i) EXPECT_GT(n, before[i]) << name << " was not called";
+  for (uint32_t i = 0; const char* name = calls(i, &n); ++i)
+    EXPECT_GT(n, before[i]) << name << " was not called";
 }
 
 }  // namespace

@@ -14,8 +14,12 @@ using Log = std::vector<std::string>;
 inline std::shared_ptr<Driver> load(const std::string& name, Log* log = nullptr) {
   Verdict verdict;
   LogSink sink;
-  if (log) sink = [log](int, const std::string& from, const std::string& text) { log->push_back(from + ": " + text); };
-  auto driver = load_plugin(FRL_BUILD_DIR "/test_plugins/" + name + ".so", std::make_shared<Team>(2), sink, &verdict);
+  if (log)
+    sink = [log](int, const std::string& from, const std::string& text) {
+      log->push_back(from + ": " + text);
+    };
+  auto driver = load_plugin(FRL_BUILD_DIR "/test_plugins/" + name + ".so",
+                            std::make_shared<Team>(2), sink, &verdict);
   EXPECT_TRUE(driver.ok()) << stage_name(verdict.stage) << ": " << verdict.status.message();
   return driver.ok() ? *driver : nullptr;
 }
@@ -30,7 +34,8 @@ inline Graph parse(const char* text) {
 inline Block block_of(const Graph& graph) {
   const Node& node = graph.node(NodeId(0));
   std::vector<Placed> operands, results(node.results.size());
-  for (ValueId id : node.operands) operands.push_back({graph.value(id).role == Role::parameter, false, 64, {}});
+  for (ValueId id : node.operands)
+    operands.push_back({graph.value(id).role == Role::parameter, false, 64, {}});
   auto block = encode_region(graph, node, operands, results, FRL_COMPUTE_IEEE);
   EXPECT_TRUE(block.ok()) << block.status().message();
   EXPECT_TRUE(check_block(block->bytes()).ok());
@@ -39,7 +44,8 @@ inline Block block_of(const Graph& graph) {
 
 inline Tensor ramp(const TensorType& type, int seed) {
   Tensor out(type);
-  for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double((i * 37 + seed * 11) % 23 - 11) / 4);
+  for (int64_t i = 0; i < out.n_elements(); ++i)
+    out.set_f64(i, double((i * 37 + seed * 11) % 23 - 11) / 4);
   return out;
 }
 
@@ -52,15 +58,18 @@ struct Segment {
   uint32_t n_late = 0, n_submit_extents = 0;
 
   // Binding numbers count late ones first.
-  void step(const Kernel& kernel, std::vector<uint32_t> bindings, std::vector<uint32_t> extent_places = {}, uint32_t pack = 0) {
-    steps.push_back({kernel.handle(), uint32_t(args.size()), uint32_t(bindings.size()), uint32_t(extents.size()), uint32_t(extent_places.size()), pack, 0});
+  void step(const Kernel& kernel, std::vector<uint32_t> bindings,
+            std::vector<uint32_t> extent_places = {}, uint32_t pack = 0) {
+    steps.push_back({kernel.handle(), uint32_t(args.size()), uint32_t(bindings.size()),
+                     uint32_t(extents.size()), uint32_t(extent_places.size()), pack, 0});
     for (uint32_t binding : bindings) args.push_back({binding, 0, 0});
     extents.insert(extents.end(), extent_places.begin(), extent_places.end());
   }
   frl_segment table() const {
     frl_segment out{};
     out.head = {sizeof out, FRL_TAG_SEGMENT};
-    out.steps = rows(steps), out.args = rows(args), out.extents = rows(extents), out.fixed = rows(fixed);
+    out.steps = rows(steps), out.args = rows(args), out.extents = rows(extents),
+    out.fixed = rows(fixed);
     out.n_late = n_late, out.n_submit_extents = n_submit_extents;
     return out;
   }
@@ -77,7 +86,9 @@ inline frl_submit submit_of(const Recording* recording) {
   return out;
 }
 
-inline frl_copy copy_of(frl_binding target, frl_binding source, uint64_t n) { return {target, source, n, 1, int64_t(n), int64_t(n)}; }
+inline frl_copy copy_of(frl_binding target, frl_binding source, uint64_t n) {
+  return {target, source, n, 1, int64_t(n), int64_t(n)};
+}
 inline frl_binding whole(const Buffer& buffer) { return {buffer.handle(), 0}; }
 inline frl_binding address(const void* p) { return {nullptr, reinterpret_cast<uint64_t>(p)}; }
 

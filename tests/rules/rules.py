@@ -78,6 +78,27 @@ def sizes(files):
         yield f"core: want at most {allowed.get('core', 15000)} lines, got {total}"
 
 
+# The first line of a function: not of a type, a namespace or a block inside one.
+FUNCTION = re.compile(r"^( {0,2})(?!namespace|struct|class|enum|extern|constexpr|const |static const|#|//|typedef|union|\}|INSTANTIATE"
+                      r"|if|for|while|switch|do|else)(\S.*\)( const)?( noexcept)?( override)?( -> \S+)?) \{$")
+
+
+def functions(files):
+    for file in files:
+        if not file.endswith((".cc", ".h", ".c", ".hpp")) or file.startswith("tests/models"):
+            continue
+        first, close = None, ""
+        for number, line in enumerate(open(file), 1):
+            line = line.rstrip("\n")
+            if first is None:
+                if found := FUNCTION.match(line):
+                    first, close = number, found[1] + "}"
+            elif line in (close, "}"):
+                if line == close and number - first >= 60:
+                    yield f"{file}:{first}: want at most 60 lines in a function, got {number - first + 1}"
+                first = None
+
+
 def readmes(files):
     headings = ["## What it is", "## Where in the flow", "## Files", "## Rules", "## How to add"]
     folders = {"core/" + f.split("/")[1] for f in files if f.startswith("core/") and f.count("/") > 1}
@@ -105,7 +126,7 @@ def places(files):
 
 def main():
     files = tracked()
-    faults = [fault for rule in (layers, plugins, words, sizes, readmes, places) for fault in rule(files)]
+    faults = [fault for rule in (layers, plugins, words, sizes, functions, readmes, places) for fault in rule(files)]
     print("\n".join(faults) or f"{len(files)} files keep the rules")
     return bool(faults)
 

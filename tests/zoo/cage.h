@@ -34,11 +34,17 @@ class Cage {
 
   const fs::path& folder() const { return folder_; }
   std::string at(const std::string& name) const { return (folder_ / fs::path(name)).string(); }
-  static std::string member(const std::string& name) { return FRL_BUILD_DIR "/zoo/zoo_" + name + ".so"; }
+  static std::string member(const std::string& name) {
+    return FRL_BUILD_DIR "/zoo/zoo_" + name + ".so";
+  }
 
   // A copy: each test loads a library of its own.
-  void put(const std::string& name, const std::string& as = "bad.so") const { fs::copy_file(member(name), at(as)); }
-  void write(const std::string& text, const std::string& as = "bad.so") const { std::ofstream(at(as), std::ios::binary) << text; }
+  void put(const std::string& name, const std::string& as = "bad.so") const {
+    fs::copy_file(member(name), at(as));
+  }
+  void write(const std::string& text, const std::string& as = "bad.so") const {
+    std::ofstream(at(as), std::ios::binary) << text;
+  }
   static std::string read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -50,7 +56,9 @@ class Cage {
     return out;
   }
   Loaded load() const { return load(policy()); }
-  static Loaded load(const LoadPolicy& policy) { return load_plugins(policy, std::make_shared<Team>(1), {}); }
+  static Loaded load(const LoadPolicy& policy) {
+    return load_plugins(policy, std::make_shared<Team>(1), {});
+  }
 
  private:
   fs::path folder_;

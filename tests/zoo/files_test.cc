@@ -35,10 +35,14 @@ void folder(const Cage& cage) { fs::create_directory(cage.at("bad.so")); }
 void dead_link(const Cage& cage) { fs::create_symlink("nowhere.so", cage.at("bad.so")); }
 void link_loop(const Cage& cage) { fs::create_symlink("bad.so", cage.at("bad.so")); }
 void fifo(const Cage& cage) { ASSERT_EQ(::mkfifo(cage.at("bad.so").c_str(), 0600), 0); }
-void machine(const Cage& cage) { patched<uint16_t>(cage, offsetof(Elf64_Ehdr, e_machine), EM_S390); }
+void machine(const Cage& cage) {
+  patched<uint16_t>(cage, offsetof(Elf64_Ehdr, e_machine), EM_S390);
+}
 void narrow(const Cage& cage) { patched<uint8_t>(cage, EI_CLASS, ELFCLASS32); }
 void program(const Cage& cage) { patched<uint16_t>(cage, offsetof(Elf64_Ehdr, e_type), ET_EXEC); }
-void far_sections(const Cage& cage) { patched<uint64_t>(cage, offsetof(Elf64_Ehdr, e_shoff), UINT64_MAX - 8); }
+void far_sections(const Cage& cage) {
+  patched<uint64_t>(cage, offsetof(Elf64_Ehdr, e_shoff), UINT64_MAX - 8);
+}
 void open_to_all(const Cage& cage) {
   cage.put("good");
   ASSERT_EQ(::chmod(cage.at("bad.so").c_str(), 0666), 0);
@@ -61,20 +65,27 @@ TEST_P(ZooFile, HasItsOwnVerdict) {
 
 constexpr Row kRows[] = {
     {"truncated", truncated, Stage::inspect, Code::incompatible, "it is cut or damaged"},
-    {"text", text, Stage::inspect, Code::incompatible, "want an ELF shared library, got something else"},
-    {"only_magic", only_magic, Stage::inspect, Code::incompatible, "want an ELF shared library, got something else"},
+    {"text", text, Stage::inspect, Code::incompatible,
+     "want an ELF shared library, got something else"},
+    {"only_magic", only_magic, Stage::inspect, Code::incompatible,
+     "want an ELF shared library, got something else"},
     {"empty", empty, Stage::inspect, Code::incompatible, "got an empty file"},
-    {"folder", folder, Stage::discover, Code::incompatible, "want a regular file, got a folder or device"},
-    {"fifo", fifo, Stage::discover, Code::incompatible, "want a regular file, got a folder or device"},
+    {"folder", folder, Stage::discover, Code::incompatible,
+     "want a regular file, got a folder or device"},
+    {"fifo", fifo, Stage::discover, Code::incompatible,
+     "want a regular file, got a folder or device"},
     {"dead_link", dead_link, Stage::discover, Code::not_found, "the link leads nowhere"},
     {"link_loop", link_loop, Stage::discover, Code::not_found, "Too many levels of symbolic links"},
     {"machine", machine, Stage::inspect, Code::incompatible, "got ELF machine 22"},
     {"narrow", narrow, Stage::inspect, Code::incompatible, "want a 64-bit little-endian library"},
-    {"program", program, Stage::inspect, Code::incompatible, "want a shared library, got ELF type 2"},
+    {"program", program, Stage::inspect, Code::incompatible,
+     "want a shared library, got ELF type 2"},
     {"far_sections", far_sections, Stage::inspect, Code::incompatible, "it is cut or damaged"},
-    {"open_to_all", open_to_all, Stage::discover, Code::denied, "anybody may write it; chmod o-w it first"},
+    {"open_to_all", open_to_all, Stage::discover, Code::denied,
+     "anybody may write it; chmod o-w it first"},
 };
-INSTANTIATE_TEST_SUITE_P(All, ZooFile, testing::ValuesIn(kRows), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, ZooFile, testing::ValuesIn(kRows),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // Root reads everything, so a test run by root becomes somebody else for a while.
 class AsSomebody {

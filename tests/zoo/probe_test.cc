@@ -28,13 +28,15 @@ std::string output_of(const std::string& command) {
 }
 
 nlohmann::json plugins(const Cage& cage, const char* probe_ms) {
-  const std::string command = std::string(FRL_BUILD_DIR "/bin/ferrule plugins --json --plugins ") + cage.folder().string() +
+  const std::string command = std::string(FRL_BUILD_DIR "/bin/ferrule plugins --json --plugins ") +
+                              cage.folder().string() +
                               " --set plugins.probe=on --set plugins.probe_ms=" + probe_ms;
   return nlohmann::json::parse(output_of(command), nullptr, false);
 }
 
 TEST_P(ZooProbe, HasItsOwnVerdict) {
-  if (own_sanitizer() != 0) GTEST_SKIP() << "a sanitizer catches the crash, and its shadow does not fit the child's limit";
+  if (own_sanitizer() != 0)
+    GTEST_SKIP() << "a sanitizer catches the crash, and its shadow does not fit the child's limit";
   const Row& row = GetParam();
   const Cage cage;
   cage.put(row.member);
@@ -44,7 +46,8 @@ TEST_P(ZooProbe, HasItsOwnVerdict) {
   bool bad = false, cpu = false;
   for (const auto& verdict : verdicts) {
     const fs::path file = fs::path(verdict["path"].get<std::string>()).filename();
-    if (file == "cpu.so") cpu |= verdict["loaded"].get<bool>();  // the program's own folder has one, too
+    if (file == "cpu.so")
+      cpu |= verdict["loaded"].get<bool>();  // the program's own folder has one, too
     if (file != "bad.so") continue;
     bad = true;
     EXPECT_FALSE(verdict["loaded"].get<bool>());
@@ -68,10 +71,12 @@ constexpr Row kRows[] = {
     {"null_slot", "probe: check: slot compile: want a function, got NULL"},
     {"absent", "libzoo_absent.so"},
 };
-INSTANTIATE_TEST_SUITE_P(All, ZooProbe, testing::ValuesIn(kRows), [](const auto& info) { return std::string(info.param.member); });
+INSTANTIATE_TEST_SUITE_P(All, ZooProbe, testing::ValuesIn(kRows),
+                         [](const auto& info) { return std::string(info.param.member); });
 
 TEST(ZooProbeOthers, HangingOneLeavesTheOtherAlone) {
-  if (own_sanitizer() != 0) GTEST_SKIP() << "the shadow of a sanitizer does not fit the child's limit";
+  if (own_sanitizer() != 0)
+    GTEST_SKIP() << "the shadow of a sanitizer does not fit the child's limit";
   const Cage cage;
   cage.put("hang");
   cage.put("good", "good.so");

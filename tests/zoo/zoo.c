@@ -1,5 +1,6 @@
 /* Plugins that each break one rule. CMakeLists.txt compiles this file once for each member, with
- * -DZOO_<member>=1; what no line below changes is a whole plugin with one device that claims relu. */
+ * -DZOO_<member>=1; what no line below changes is a whole plugin with one device that claims relu.
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,11 +90,11 @@ MAYBE static const frl_claim kClaims[] = {
 };
 MAYBE static const frl_space kSpaces[] = {{FRL_SPACE_HOST_VISIBLE | FRL_SPACE_DEVICE,
 #if ZOO_align
-                                     3,
+                                           3,
 #else
-                                     64,
+                                           64,
 #endif
-                                     1 << 20, 1 << 20, 1 << 20}};
+                                           1 << 20, 1 << 20, 1 << 20}};
 MAYBE static const frl_cost kCost = {
 #if ZOO_cost_tag
     .head = {sizeof(frl_cost), 7},
@@ -204,12 +205,23 @@ MAYBE static const frl_plugin kPlugin = {
 #if !ZOO_null_slot
     NEVER(compile),
 #endif
-    NEVER(close), NEVER(drop_kernel), NEVER(make_buffer), NEVER(drop_buffer), NEVER(open_queue),
-    NEVER(close_queue), NEVER(record), NEVER(drop_recording), NEVER(submit), NEVER(wait),
+    NEVER(close),
+    NEVER(drop_kernel),
+    NEVER(make_buffer),
+    NEVER(drop_buffer),
+    NEVER(open_queue),
+    NEVER(close_queue),
+    NEVER(record),
+    NEVER(drop_recording),
+    NEVER(submit),
+    NEVER(wait),
 };
 
 #if ZOO_long_table
-static struct { frl_plugin plugin; char newer[64]; } long_table;
+static struct {
+  frl_plugin plugin;
+  char newer[64];
+} long_table;
 #endif
 
 #if ZOO_no_entry

@@ -32,7 +32,8 @@ TEST_P(Zoo, HasItsOwnVerdict) {
 }
 
 constexpr Row kRows[] = {
-    {"no_note", Stage::inspect, Code::incompatible, "want a section .note.ferrule (FRL_IDENTITY), got none"},
+    {"no_note", Stage::inspect, Code::incompatible,
+     "want a section .note.ferrule (FRL_IDENTITY), got none"},
     {"owner", Stage::inspect, Code::incompatible, "want owner 'Ferrule'"},
     {"odd_id", Stage::inspect, Code::incompatible, "want a plain id like com.example.name"},
     {"major", Stage::inspect, Code::incompatible, "major: want 1, got 2"},
@@ -40,34 +41,46 @@ constexpr Row kRows[] = {
     {"isa", Stage::inspect, Code::incompatible, "isa: this machine cannot run code for x86-64-v9"},
     {"sanitizer", Stage::inspect, Code::incompatible, "sanitizer: want a build like this core's"},
     {"absent", Stage::load, Code::incompatible, "libzoo_absent.so"},
-    {"no_entry", Stage::check, Code::incompatible, "want the exported symbol frl_plugin_v1, got none"},
-    {"null_silent", Stage::check, Code::incompatible, "it refused the offer without a reason (offered minor 0 to 0)"},
+    {"no_entry", Stage::check, Code::incompatible,
+     "want the exported symbol frl_plugin_v1, got none"},
+    {"null_silent", Stage::check, Code::incompatible,
+     "it refused the offer without a reason (offered minor 0 to 0)"},
     {"null_reason", Stage::check, Code::incompatible, "minor: want 7 to 9, got 0"},
     {"short_table", Stage::check, Code::incompatible, "table: want at least 232 bytes, got 64"},
     {"table_tag", Stage::check, Code::incompatible, "table: want tag 2, got 99"},
     {"table_minor", Stage::check, Code::incompatible, "minor: want at most 0, got 5"},
-    {"features", Stage::check, Code::incompatible, "features: want a subset of the offer's (none), got 1"},
+    {"features", Stage::check, Code::incompatible,
+     "features: want a subset of the offer's (none), got 1"},
     {"null_slot", Stage::check, Code::incompatible, "slot compile: want a function, got NULL"},
-    {"id_differs", Stage::check, Code::incompatible, "id: want that of the identity note, org.ferrule.zoo, got org.ferrule.imposter"},
-    {"kind", Stage::check, Code::incompatible, "kind \"com.example.stolen\": want the plugin's id as prefix"},
-    {"devices_fail", Stage::check, Code::driver_missing, "devices: zoo driver: want libzoo.so.1, got nothing"},
+    {"id_differs", Stage::check, Code::incompatible,
+     "id: want that of the identity note, org.ferrule.zoo, got org.ferrule.imposter"},
+    {"kind", Stage::check, Code::incompatible,
+     "kind \"com.example.stolen\": want the plugin's id as prefix"},
+    {"devices_fail", Stage::check, Code::driver_missing,
+     "devices: zoo driver: want libzoo.so.1, got nothing"},
     {"devices_silent", Stage::check, Code::device_lost, "devices: the plugin gave no reason"},
     {"endless_text", Stage::check, Code::internal, "devices: xxx"},
-    {"device_count", Stage::check, Code::invalid_argument, "devices: want at most 1024 rows, got 4294967295"},
-    {"claim_count", Stage::check, Code::invalid_argument, "device 0: claims: want at most 65536 rows, got 4294967295"},
-    {"claim_stride", Stage::check, Code::invalid_argument, "claims: want a stride of at least 160, got 0"},
-    {"claim_null", Stage::check, Code::invalid_argument, "claims: want rows, got a null pointer and n = 3"},
+    {"device_count", Stage::check, Code::invalid_argument,
+     "devices: want at most 1024 rows, got 4294967295"},
+    {"claim_count", Stage::check, Code::invalid_argument,
+     "device 0: claims: want at most 65536 rows, got 4294967295"},
+    {"claim_stride", Stage::check, Code::invalid_argument,
+     "claims: want a stride of at least 160, got 0"},
+    {"claim_null", Stage::check, Code::invalid_argument,
+     "claims: want rows, got a null pointer and n = 3"},
     {"name", Stage::check, Code::invalid_argument, "name: want UTF-8, got"},
     {"nul_name", Stage::check, Code::invalid_argument, "name: want a text without NUL"},
     {"long_name", Stage::check, Code::invalid_argument, "name: want a text of at most 65536 bytes"},
     {"state", Stage::check, Code::invalid_argument, "state: want 0 to 2, got 7"},
     {"no_space", Stage::check, Code::invalid_argument, "spaces: want at least one, got none"},
-    {"align", Stage::check, Code::invalid_argument, "want an alignment that is a power of two, got 3"},
+    {"align", Stage::check, Code::invalid_argument,
+     "want an alignment that is a power of two, got 3"},
     {"no_cost", Stage::check, Code::invalid_argument, "cost: want a cost row, got a null pointer"},
     {"cost_tag", Stage::check, Code::invalid_argument, "cost: want tag 5 and 96 bytes, got 7"},
     {"changes", Stage::check, Code::internal, "devices: want the same rows at each call"},
 };
-INSTANTIATE_TEST_SUITE_P(All, Zoo, testing::ValuesIn(kRows), [](const auto& info) { return std::string(info.param.member); });
+INSTANTIATE_TEST_SUITE_P(All, Zoo, testing::ValuesIn(kRows),
+                         [](const auto& info) { return std::string(info.param.member); });
 
 // ---- odd, but within the rules ----
 
@@ -85,7 +98,8 @@ TEST(ZooGood, LongerTableOfANewerMinor) {
   const Cage cage;
   cage.put("long_table");
   const Loaded loaded = cage.load();
-  EXPECT_TRUE(verdict_of(loaded, "bad.so").loaded()) << verdict_of(loaded, "bad.so").status.message();
+  EXPECT_TRUE(verdict_of(loaded, "bad.so").loaded())
+      << verdict_of(loaded, "bad.so").status.message();
 }
 
 TEST(ZooGood, UnknownOpVoidsItsRowOnly) {
@@ -116,7 +130,8 @@ TEST(ZooGood, FailedOpenIsASentence) {
   const auto device = loaded.drivers[0]->open(0);
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.status().code(), Code::device_lost);
-  EXPECT_THAT(device.status().message(), HasSubstr("org.ferrule.zoo: open zoo: the plugin gave no reason"));
+  EXPECT_THAT(device.status().message(),
+              HasSubstr("org.ferrule.zoo: open zoo: the plugin gave no reason"));
 }
 
 // ---- two that cannot both be ----
@@ -128,7 +143,8 @@ TEST(ZooPairs, SameIdIsTakenOnce) {
   const Verdict verdict = verdict_of(loaded, "zcopy.so");
   EXPECT_EQ(verdict.stage, Stage::policy);
   EXPECT_EQ(verdict.status.code(), Code::denied);
-  EXPECT_THAT(verdict.status.message(), HasSubstr("id: org.ferrule.cpu is loaded already, from " + cage.at("cpu.so")));
+  EXPECT_THAT(verdict.status.message(),
+              HasSubstr("id: org.ferrule.cpu is loaded already, from " + cage.at("cpu.so")));
   expect_cpu(loaded);
 }
 
@@ -168,7 +184,8 @@ TEST(ZooPolicy, MisspeltSettingNamesTheNearest) {
   const Loaded loaded = Cage::load(policy);
   const Verdict verdict = verdict_of(loaded, "bad.so");
   EXPECT_EQ(verdict.stage, Stage::check);
-  EXPECT_THAT(verdict.status.message(), HasSubstr("option sped: want one of speed; did you mean speed"));
+  EXPECT_THAT(verdict.status.message(),
+              HasSubstr("option sped: want one of speed; did you mean speed"));
   expect_cpu(loaded);
 }
 

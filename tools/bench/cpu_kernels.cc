@@ -110,15 +110,21 @@ void gemm(Plugin& p, int64_t m, int64_t n, int64_t k, bool weight) {
               flops / other * 1e-9, other / own);
 }
 
-void conv(Plugin& p, const char* name, int64_t c, int64_t m, int64_t size, int64_t kernel, int64_t stride, int64_t groups) {
+void conv(Plugin& p, const char* name, int64_t c, int64_t m, int64_t size, int64_t kernel,
+          int64_t stride, int64_t groups) {
   const int64_t pad = kernel / 2, out = (size + 2 * pad - kernel) / stride + 1;
   const Shape xs{1, c, size, size}, ws{m, c / groups, kernel, kernel}, ys{1, m, out, out};
-  Tensor x = random(FRL_F32, xs, 1), w = random(FRL_F32, ws, 2), bias = random(FRL_F32, {m}, 3), y(FRL_F32, ys);
+  Tensor x = random(FRL_F32, xs, 1), w = random(FRL_F32, ws, 2), bias = random(FRL_F32, {m}, 3),
+         y(FRL_F32, ys);
   Block k;
-  const Attributes a{Attribute(Shape{stride, stride}), Attribute(Shape{1, 1}), Attribute(Shape{pad, pad, pad, pad}), Attribute(groups), Attribute(FRL_OP_relu)};
-  const uint32_t vx = k.value(FRL_F32, xs), vw = k.value(FRL_F32, ws, FRL_VALUE_PARAMETER), vb = k.value(FRL_F32, {m});
+  const Attributes a{Attribute(Shape{stride, stride}), Attribute(Shape{1, 1}),
+                     Attribute(Shape{pad, pad, pad, pad}), Attribute(groups),
+                     Attribute(FRL_OP_relu)};
+  const uint32_t vx = k.value(FRL_F32, xs), vw = k.value(FRL_F32, ws, FRL_VALUE_PARAMETER),
+                 vb = k.value(FRL_F32, {m});
   const uint32_t vy = k.node1(FRL_OP_conv_bias_act, {vx, vw, vb}, FRL_F32, ys, a);
-  Bench bench(p, k.finish(FRL_OP_conv_bias_act, {vx, vw, vb}, {vy}, a), {x.bytes.data(), w.bytes.data(), bias.bytes.data(), y.bytes.data()});
+  Bench bench(p, k.finish(FRL_OP_conv_bias_act, {vx, vw, vb}, {vy}, a),
+              {x.bytes.data(), w.bytes.data(), bias.bytes.data(), y.bytes.data()});
   if (!bench) return;
   const double own = best_of([&] { bench.run(); }, {}).first;
   const double flops = 2.0 * double(y.n()) * double(ws[1] * kernel * kernel);
@@ -187,6 +193,22 @@ void unary(Plugin& p, const char* name, uint32_t op) {
               best_of([&] { bench.run(); }, {}).first * 1e9 / 4096);
 }
 
+constexpr std::pair<const char*, uint32_t> kUnary[] = {{"exp", FRL_OP_exp},
+                                                       {"log", FRL_OP_log},
+                                                       {"tanh", FRL_OP_tanh},
+                                                       {"erf", FRL_OP_erf},
+                                                       {"sigmoid", FRL_OP_sigmoid},
+                                                       {"gelu", FRL_OP_gelu},
+                                                       {"gelu_tanh", FRL_OP_gelu_tanh},
+                                                       {"silu", FRL_OP_silu},
+                                                       {"sin", FRL_OP_sin},
+                                                       {"softplus", FRL_OP_softplus},
+                                                       {"sqrt", FRL_OP_sqrt},
+                                                       {"relu", FRL_OP_relu},
+                                                       {"expm1", FRL_OP_expm1},
+                                                       {"log1p", FRL_OP_log1p},
+                                                       {"mish", FRL_OP_mish}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -231,22 +253,6 @@ int main(int argc, char** argv) {
   if (wants("chain"))
     for (int64_t n : {8, 1024, 65536, 1 << 24})
       for (bool t : {false, true}) chain(p, n, t);
-  if (wants("unary")) {
-    const std::pair<const char*, uint32_t> ops[] = {{"exp", FRL_OP_exp},
-                                                    {"log", FRL_OP_log},
-                                                    {"tanh", FRL_OP_tanh},
-                                                    {"erf", FRL_OP_erf},
-                                                    {"sigmoid", FRL_OP_sigmoid},
-                                                    {"gelu", FRL_OP_gelu},
-                                                    {"gelu_tanh", FRL_OP_gelu_tanh},
-                                                    {"silu", FRL_OP_silu},
-                                                    {"sin", FRL_OP_sin},
-                                                    {"softplus", FRL_OP_softplus},
-                                                    {"sqrt", FRL_OP_sqrt},
-                                                    {"relu", FRL_OP_relu},
-                                                    {"expm1", FRL_OP_expm1},
-                                                    {"log1p", FRL_OP_log1p},
-                                                    {"mish", FRL_OP_mish}};
-    for (const auto& [name, op] : ops) unary(p, name, op);
-  }
+  if (wants("unary"))
+    for (const auto& [name, op] : kUnary) unary(p, name, op);
 }

@@ -1,5 +1,5 @@
-// What the core adds to a segment: 400 kernels of about 20 ns through a plan, against the same kernels
-// called directly. Prints nanoseconds a submit and a kernel; wrong results print no time.
+// What the core adds to a segment: 400 kernels of about 20 ns through a plan, against the same
+// kernels called directly. Prints nanoseconds a submit and a kernel; wrong results print no time.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,7 +26,8 @@ struct Stub final : frl::Kernel {
 
 constexpr frl_operand kTensor = frl::operand(frl::types(FRL_F32), 0, 4);
 constexpr frl_operand kOperands[] = {kTensor, frl::result(kTensor)};
-constexpr frl_claim kClaims[] = {frl::claim(FRL_OP_softmax, frl::rows(kOperands), FRL_ERROR_EXACT, 0)};
+constexpr frl_claim kClaims[] = {
+    frl::claim(FRL_OP_softmax, frl::rows(kOperands), FRL_ERROR_EXACT, 0)};
 constexpr frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 500'000'000}};
 constexpr frl_cost kCost = frl::host_cost(1000, 1000, 1000, frl::rows(kRates), FRL_BASIS_ESTIMATED);
 
@@ -36,7 +37,9 @@ struct StubDevice final : frl::InlineDevice {
     static const frl_device_row row[] = {frl::host_device_row("stub", frl::rows(kClaims), &kCost)};
     return row;
   }
-  std::unique_ptr<frl::Kernel> compile(const frl::Region&) override { return std::make_unique<Stub>(); }
+  std::unique_ptr<frl::Kernel> compile(const frl::Region&) override {
+    return std::make_unique<Stub>();
+  }
 };
 
 }  // namespace
@@ -48,8 +51,10 @@ namespace {
 using namespace ferrule;
 using Clock = std::chrono::steady_clock;
 
-Result<std::shared_ptr<const Executable>> make_chain(std::vector<DeviceEntry>& entries, CompileContext& context) {
-  FRL_LET(auto driver, Driver::start(frl_plugin_v1, "org.ferrule.stub", std::make_shared<Team>(1), {}, {}));
+Result<std::shared_ptr<const Executable>> make_chain(std::vector<DeviceEntry>& entries,
+                                                     CompileContext& context) {
+  FRL_LET(auto driver,
+          Driver::start(frl_plugin_v1, "org.ferrule.stub", std::make_shared<Team>(1), {}, {}));
   entries.push_back({"stub", driver, 0});
   FRL_LET(auto device, driver->open(0));
   context.targets.push_back({"stub", &driver->devices()[0], false});
@@ -71,7 +76,8 @@ double best_ns(Fn&& fn) {
   for (int round = 0; round < 200; ++round) {
     const auto start = Clock::now();
     for (int i = 0; i < 20; ++i) fn();
-    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count() / 20);
+    best =
+        std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count() / 20);
   }
   return best;
 }
@@ -91,18 +97,23 @@ int run() {
   std::vector<void (*)(const std::byte*, std::byte*)> table(kKernels, work);
   const auto direct = [&] {
     steps[0] = x;
-    for (int i = 0; i < kKernels; ++i) table[size_t(i)](reinterpret_cast<std::byte*>(&steps[i]), reinterpret_cast<std::byte*>(&steps[i + 1]));
+    for (int i = 0; i < kKernels; ++i)
+      table[size_t(i)](reinterpret_cast<std::byte*>(&steps[i]),
+                       reinterpret_cast<std::byte*>(&steps[i + 1]));
   };
   direct();
-  if (!dispatched() || y != steps[kKernels]) return std::printf("wrong result: want %g, got %g\n", double(steps[kKernels]), double(y)), 1;
+  if (!dispatched() || y != steps[kKernels])
+    return std::printf("wrong result: want %g, got %g\n", double(steps[kKernels]), double(y)), 1;
   double direct_ns = 1e300, dispatched_ns = 1e300;
   for (int i = 0; i < 5; ++i) {  // alternating, because the machine drifts
     direct_ns = std::min(direct_ns, best_ns(direct));
     dispatched_ns = std::min(dispatched_ns, best_ns(dispatched));
   }
-  std::printf("direct      %8.1f ns for %d kernels, %5.2f ns each\n", direct_ns, kKernels, direct_ns / kKernels);
+  std::printf("direct      %8.1f ns for %d kernels, %5.2f ns each\n", direct_ns, kKernels,
+              direct_ns / kKernels);
   std::printf("dispatched  %8.1f ns, ratio %.3f\n", dispatched_ns, dispatched_ns / direct_ns);
-  std::printf("added       %8.1f ns a submit, %5.2f ns a kernel\n", dispatched_ns - direct_ns, (dispatched_ns - direct_ns) / kKernels);
+  std::printf("added       %8.1f ns a submit, %5.2f ns a kernel\n", dispatched_ns - direct_ns,
+              (dispatched_ns - direct_ns) / kKernels);
   return 0;
 }
 

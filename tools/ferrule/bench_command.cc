@@ -12,7 +12,9 @@ namespace ferrule::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 struct Prepared {
   std::shared_ptr<const Compiled> compiled;
@@ -44,19 +46,27 @@ std::string regions_json(const Executable& executable, const std::vector<StepTim
   const Graph& graph = executable.graph();
   std::string out = "[";
   for (const StepTime& time : times)
-    out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"kind\": \"", op_row(graph.node(time.node).op).name, "\", \"device\": ", json_quote(executable.report().targets[time.device]), ", \"us\": ",
-               double(time.ns) / 1000, ", \"result\": \"", to_string(graph.type(graph.node(time.node).results[0])), "\", \"nodes\": ", json_quote(graph.source_text(graph.node(time.node))), "}");
+    out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"kind\": \"",
+               op_row(graph.node(time.node).op).name,
+               "\", \"device\": ", json_quote(executable.report().targets[time.device]),
+               ", \"us\": ", double(time.ns) / 1000, ", \"result\": \"",
+               to_string(graph.type(graph.node(time.node).results[0])),
+               "\", \"nodes\": ", json_quote(graph.source_text(graph.node(time.node))), "}");
   return out + "]";
 }
 
 void print_text(const Executable& executable, std::vector<StepTime> times, size_t most) {
   const Graph& graph = executable.graph();
-  std::sort(times.begin(), times.end(), [](const StepTime& a, const StepTime& b) { return a.ns > b.ns; });
+  std::sort(times.begin(), times.end(),
+            [](const StepTime& a, const StepTime& b) { return a.ns > b.ns; });
   uint64_t total = 0;
   for (const StepTime& time : times) total += time.ns;
   for (size_t i = 0; i < std::min(most, times.size()); ++i)
-    std::printf("  %9.1f us  %4.1f %%  %s  %s  %s\n", double(times[i].ns) / 1000, 100.0 * double(times[i].ns) / double(std::max<uint64_t>(total, 1)), op_row(graph.node(times[i].node).op).name,
-                to_string(graph.type(graph.node(times[i].node).results[0])).c_str(), graph.source_text(graph.node(times[i].node)).substr(0, 80).c_str());
+    std::printf("  %9.1f us  %4.1f %%  %s  %s  %s\n", double(times[i].ns) / 1000,
+                100.0 * double(times[i].ns) / double(std::max<uint64_t>(total, 1)),
+                op_row(graph.node(times[i].node).op).name,
+                to_string(graph.type(graph.node(times[i].node).results[0])).c_str(),
+                graph.source_text(graph.node(times[i].node)).substr(0, 80).c_str());
 }
 
 uint64_t peak_bytes() {
@@ -65,10 +75,64 @@ uint64_t peak_bytes() {
   return uint64_t(usage.ru_maxrss) * 1024;
 }
 
+struct Measured {
+  std::vector<double> times_ms;
+  double first_ms = 0, load_ms = 0;
+  std::vector<StepTime> steps;
+  double best() const { return *std::min_element(times_ms.begin(), times_ms.end()); }
+};
+
+// Two runs to warm up, `repeat` timed ones, and one more that times its steps.
+Status measure(Stream& stream, const Prepared& prepared, int64_t repeat, Measured& out) {
+  constexpr int kWarm = 2;
+  Progress progress;
+  for (int64_t i = -kWarm; i < repeat; ++i) {
+    progress.show(cat("run ", i + kWarm + 1, " of ", repeat + kWarm));
+    const auto begin = Clock::now();
+    FRL_TRY(stream.run_into(*prepared.compiled, prepared.inputs, prepared.addresses));
+    if (i == -kWarm) out.first_ms = ms_since(begin);
+    if (i >= 0) out.times_ms.push_back(ms_since(begin));
+  }
+  progress.show("");
+  RunOptions timed;
+  timed.time_steps = true;
+  FRL_TRY(stream.run_into(*prepared.compiled, prepared.inputs, prepared.addresses, timed));
+  FRL_LET(const auto context, stream.context(*prepared.compiled));
+  out.steps = context->step_times();
+  return {};
+}
+
+void print_json(const Executable& executable, const Measured& m, uint64_t packed_bytes) {
+  const Plan& plan = executable.plan();
+  std::printf(
+      "{\"median_ms\": %.6f, \"best_ms\": %.6f, \"first_ms\": %.6f, \"load_ms\": %.3f, "
+      "\"repeat\": %zu, \"planned_bytes\": %llu, \"live_bytes\": %llu, \"peak_bytes\": %llu, "
+      "\"packed_bytes\": %llu, \"kernels\": %zu, \"regions\": %s}\n",
+      median(m.times_ms), m.best(), m.first_ms, m.load_ms, m.times_ms.size(),
+      static_cast<unsigned long long>(plan.planned_bytes()),
+      static_cast<unsigned long long>(plan.live_bytes),
+      static_cast<unsigned long long>(peak_bytes()), static_cast<unsigned long long>(packed_bytes),
+      m.steps.size(), regions_json(executable, m.steps).c_str());
+}
+
+void print_summary(const Executable& executable, const Measured& m, uint64_t packed_bytes) {
+  const Plan& plan = executable.plan();
+  std::printf(
+      "median %.3f ms, best %.3f ms over %zu runs; first run %.3f ms; load and compile %.1f ms\n",
+      median(m.times_ms), m.best(), m.times_ms.size(), m.first_ms, m.load_ms);
+  std::printf(
+      "arena %.2f MiB planned, %.2f MiB alive at once; packed parameters %.2f MiB; process peak "
+      "%.1f MiB; %zu kernels\n",
+      double(plan.planned_bytes()) / (1 << 20), double(plan.live_bytes) / (1 << 20),
+      double(packed_bytes) / (1 << 20), double(peak_bytes()) / (1 << 20), m.steps.size());
+  print_text(executable, m.steps, 20);
+}
+
 int run(const Arguments& arguments) {
   const auto repeat = arguments.integer("--repeat", 10);
   if (!repeat.ok()) return fail(repeat.status());
-  if (*repeat < 1) return fail(Status(Code::invalid_argument, cat("--repeat: want 1 or more, got ", *repeat)));
+  if (*repeat < 1)
+    return fail(Status(Code::invalid_argument, cat("--repeat: want 1 or more, got ", *repeat)));
   Arguments with_inputs = arguments;
   if (!with_inputs.has("--random-inputs")) with_inputs.values_["--random-inputs"] = {"0"};
   const auto start = Clock::now();
@@ -76,40 +140,13 @@ int run(const Arguments& arguments) {
   if (!call.ok()) return fail(call.status());
   auto prepared = prepare(*call);
   if (!prepared.ok()) return fail(prepared.status());
-  const Executable& executable = *prepared->compiled->executable;
   Stream stream(call->session);
-  const double load_ms = ms_since(start);
-  std::vector<double> times;
-  Progress progress;
-  double first_ms = 0;
-  constexpr int kWarm = 2;
-  for (int64_t i = -kWarm; i < *repeat; ++i) {
-    progress.show(cat("run ", i + kWarm + 1, " of ", *repeat + kWarm));
-    const auto begin = Clock::now();
-    if (Status s = stream.run_into(*prepared->compiled, prepared->inputs, prepared->addresses); !s.ok()) return fail(s);
-    if (i == -kWarm) first_ms = ms_since(begin);
-    if (i >= 0) times.push_back(ms_since(begin));
-  }
-  progress.show("");
-  RunOptions timed;
-  timed.time_steps = true;
-  if (Status s = stream.run_into(*prepared->compiled, prepared->inputs, prepared->addresses, timed); !s.ok()) return fail(s);
-  const auto context = stream.context(*prepared->compiled);
-  const auto steps = (*context)->step_times();
-  const Plan& plan = executable.plan();
-  const double best = *std::min_element(times.begin(), times.end());
-  if (arguments.has("--json")) {
-    std::printf("{\"median_ms\": %.6f, \"best_ms\": %.6f, \"first_ms\": %.6f, \"load_ms\": %.3f, \"repeat\": %lld, \"planned_bytes\": %llu, \"live_bytes\": %llu, \"peak_bytes\": %llu, "
-                "\"packed_bytes\": %llu, \"kernels\": %zu, \"regions\": %s}\n",
-                median(times), best, first_ms, load_ms, static_cast<long long>(*repeat), static_cast<unsigned long long>(plan.planned_bytes()),
-                static_cast<unsigned long long>(plan.live_bytes), static_cast<unsigned long long>(peak_bytes()), static_cast<unsigned long long>(call->session->context().parameters->size_bytes()),
-                steps.size(), regions_json(executable, steps).c_str());
-    return kFine;
-  }
-  std::printf("median %.3f ms, best %.3f ms over %lld runs; first run %.3f ms; load and compile %.1f ms\n", median(times), best, static_cast<long long>(*repeat), first_ms, load_ms);
-  std::printf("arena %.2f MiB planned, %.2f MiB alive at once; packed parameters %.2f MiB; process peak %.1f MiB; %zu kernels\n", double(plan.planned_bytes()) / (1 << 20),
-              double(plan.live_bytes) / (1 << 20), double(call->session->context().parameters->size_bytes()) / (1 << 20), double(peak_bytes()) / (1 << 20), steps.size());
-  print_text(executable, steps, 20);
+  Measured measured;
+  measured.load_ms = ms_since(start);
+  if (Status s = measure(stream, *prepared, *repeat, measured); !s.ok()) return fail(s);
+  const auto print = arguments.has("--json") ? print_json : print_summary;
+  print(*prepared->compiled->executable, measured,
+        call->session->context().parameters->size_bytes());
   return kFine;
 }
 

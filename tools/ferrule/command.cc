@@ -26,7 +26,8 @@ std::vector<std::string> own_folders() {
   std::error_code code;
   const fs::path self = fs::read_symlink("/proc/self/exe", code).parent_path();
   if (code) return {};
-  return {(self.parent_path() / "plugins").string(), (self.parent_path() / "lib" / "ferrule" / "plugins").string()};
+  return {(self.parent_path() / "plugins").string(),
+          (self.parent_path() / "lib" / "ferrule" / "plugins").string()};
 }
 
 }  // namespace
@@ -54,9 +55,11 @@ Result<double> Arguments::number(const std::string& name, double fallback) const
   return Status(Code::invalid_argument, cat(name, ": want a number, got ", text(name)));
 }
 
-Result<std::pair<std::string, std::string>> name_and_value(const std::string& text, const char* option) {
+Result<std::pair<std::string, std::string>> name_and_value(const std::string& text,
+                                                           const char* option) {
   const size_t at = text.find('=');
-  if (at == 0 || at == std::string::npos) return Status(Code::invalid_argument, cat(option, ": want NAME=VALUE, got ", text));
+  if (at == 0 || at == std::string::npos)
+    return Status(Code::invalid_argument, cat(option, ": want NAME=VALUE, got ", text));
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
@@ -68,11 +71,14 @@ Result<Config> make_config(const Arguments& arguments) {
     FRL_LET(const auto pair, name_and_value(text, "--set"));
     FRL_TRY(config.set(pair.first, pair.second, "flag --set"));
   }
-  if (arguments.has("--target")) FRL_TRY(config.set("targets.order", join(arguments.list("--target"), ","), "flag --target"));
-  if (arguments.has("--threads")) FRL_TRY(config.set("threads.count", arguments.text("--threads"), "flag --threads"));
+  if (arguments.has("--target"))
+    FRL_TRY(config.set("targets.order", join(arguments.list("--target"), ","), "flag --target"));
+  if (arguments.has("--threads"))
+    FRL_TRY(config.set("threads.count", arguments.text("--threads"), "flag --threads"));
   if (arguments.has("--plugins")) {
     std::vector<std::string> folders;
-    for (const std::string& folder : arguments.list("--plugins")) folders.push_back(fs::absolute(folder).lexically_normal().string());
+    for (const std::string& folder : arguments.list("--plugins"))
+      folders.push_back(fs::absolute(folder).lexically_normal().string());
     for (const std::string& folder : config.list("plugins.folders")) folders.push_back(folder);
     FRL_TRY(config.set("plugins.folders", join(folders, ","), "flag --plugins"));
   }
@@ -84,9 +90,12 @@ Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool c
   const int most = level_of(config.text("log.level"));
   RuntimeOptions options;
   options.log = [most](int level, const std::string& from, const std::string& text) {
-    if (level <= most) std::fprintf(stderr, "%s: %s: %s\n", kLevels[level], from.c_str(), text.c_str());
+    if (level <= most)
+      std::fprintf(stderr, "%s: %s: %s\n", kLevels[level], from.c_str(), text.c_str());
   };
-  options.probe = [timeout_ms = config.integer("plugins.probe_ms")](const std::string& path) { return probe_in_child(path, timeout_ms); };
+  options.probe = [timeout_ms = config.integer("plugins.probe_ms")](const std::string& path) {
+    return probe_in_child(path, timeout_ms);
+  };
   options.folders = own_folders();
   options.check_plans = check_plans;
   return Runtime::open(config, options);

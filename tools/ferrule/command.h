@@ -1,5 +1,5 @@
-// What a command of the ferrule tool is: a name, rows of options, a function. One file each, and a row
-// in main.cc.
+// What a command of the ferrule tool is: a name, rows of options, a function. One file each, and a
+// row in main.cc.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace ferrule::cli {
 constexpr int kFine = 0, kBadResult = 1, kBadUsage = 2, kNoDevice = 3;
 
 struct OptionRow {
-  const char* name;  // "--input", or "MODEL" for a positional argument
-  const char* value; // "NAME=FILE"; null: a switch
+  const char* name;   // "--input", or "MODEL" for a positional argument
+  const char* value;  // "NAME=FILE"; null: a switch
   const char* doc;
   bool many = false;
   bool required = false;
@@ -62,13 +62,15 @@ Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool c
 int fail(const Status& status);
 
 // "NAME=FILE" in two.
-Result<std::pair<std::string, std::string>> name_and_value(const std::string& text, const char* option);
+Result<std::pair<std::string, std::string>> name_and_value(const std::string& text,
+                                                           const char* option);
 
 // A line on a terminal that is written over; nothing elsewhere.
 class Progress {
  public:
   void show(const std::string& text);
   ~Progress();
+
  private:
   bool shown_ = false;
 };

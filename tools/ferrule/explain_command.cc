@@ -12,14 +12,17 @@ struct Format {
   const char* name;
   std::string (*write)(const Session&, const Executable&);
 };
-constexpr Format kFormats[] = {{"text", explain_text}, {"json", explain_json}, {"html", explain_html}, {"dot", explain_dot}};
+constexpr Format kFormats[] = {
+    {"text", explain_text}, {"json", explain_json}, {"html", explain_html}, {"dot", explain_dot}};
 
 int run(const Arguments& arguments) {
   const std::string wanted = arguments.text("--format", arguments.has("--json") ? "json" : "text");
   const Format* format = nullptr;
   for (const Format& row : kFormats)
     if (wanted == row.name) format = &row;
-  if (!format) return fail(Status(Code::invalid_argument, cat("--format: want text, json, html or dot, got ", wanted)));
+  if (!format)
+    return fail(Status(Code::invalid_argument,
+                       cat("--format: want text, json, html or dot, got ", wanted)));
   Arguments with_inputs = arguments;
   if (!with_inputs.has("--random-inputs")) with_inputs.values_["--random-inputs"] = {"0"};
   auto call = open_call(with_inputs);

@@ -13,7 +13,8 @@ constexpr OptionRow kOptions[] = {
     {"--input", "NAME=FILE", "an input from an .npy or .pb file", true},
     {"--random-inputs", "SEED", "inputs that are not given are made up"},
     {"--shape", "NAME=1,2,3", "the shape of a made-up input, where the model leaves it open", true},
-    {"--state", "IN=OUT", "an input that keeps its value from run to run, and the output that renews it", true},
+    {"--state", "IN=OUT",
+     "an input that keeps its value from run to run, and the output that renews it", true},
 };
 
 bool ends_with(const std::string& text, std::string_view end) {
@@ -26,13 +27,17 @@ Result<Shape> shape_for(const ModelValue& value, const std::map<std::string, std
     if (found->second.empty()) return Shape();
     for (const std::string& part : split(found->second, ',')) {
       const auto extent = parse_int(trim(part));
-      if (!extent) return Status(Code::invalid_argument, cat("--shape ", value.name, ": want extents, got ", part));
+      if (!extent)
+        return Status(Code::invalid_argument,
+                      cat("--shape ", value.name, ": want extents, got ", part));
       extents.push_back(*extent);
     }
   } else {
     for (const ModelDim& dim : value.dims) {
       if (dim.extent < 0)
-        return Status(Code::invalid_argument, cat("input ", value.name, ": the model leaves ", dim.symbol.empty() ? "an extent" : dim.symbol, " open; want --shape ", value.name, "=..."));
+        return Status(Code::invalid_argument, cat("input ", value.name, ": the model leaves ",
+                                                  dim.symbol.empty() ? "an extent" : dim.symbol,
+                                                  " open; want --shape ", value.name, "=..."));
       extents.push_back(dim.extent);
     }
   }
@@ -80,9 +85,12 @@ Result<ModelCall> open_call(const Arguments& arguments) {
     FRL_LET(const int64_t seed, arguments.integer("--random-inputs", 0));
     for (size_t i = 0; i < model.inputs().size(); ++i) {
       const ModelValue& value = model.inputs()[i];
-      if (call.inputs.count(value.name) || value.has_default || options.states.count(value.name)) continue;
+      if (call.inputs.count(value.name) || value.has_default || options.states.count(value.name))
+        continue;
       FRL_LET(const Shape shape, shape_for(value, shapes));
-      if (value.type == Type::none) return Status(Code::unsupported, cat("input ", value.name, ": cannot make up ", value.type_text));
+      if (value.type == Type::none)
+        return Status(Code::unsupported,
+                      cat("input ", value.name, ": cannot make up ", value.type_text));
       call.inputs[value.name] = random_tensor({value.type, shape}, uint64_t(seed) + i);
     }
   }
@@ -115,7 +123,8 @@ std::string summary(const Tensor& tensor) {
       rest /= tensor.shape()[axis];
     }
     char numbers[96];
-    std::snprintf(numbers, sizeof numbers, "  max %.6g at [%s]  mean %.6g", tensor.at_f64(best), at.c_str(), sum / double(n - n_nan));
+    std::snprintf(numbers, sizeof numbers, "  max %.6g at [%s]  mean %.6g", tensor.at_f64(best),
+                  at.c_str(), sum / double(n - n_nan));
     out += numbers;
   }
   return n_nan ? cat(out, "  nan ", n_nan) : out;

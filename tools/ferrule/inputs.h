@@ -8,8 +8,8 @@ namespace ferrule::cli {
 // Options of every command that runs a model.
 std::span<const OptionRow> input_options();
 
-// --input NAME=FILE.npy, --random-inputs SEED with --shape NAME=1,2,3 for extents that the model leaves
-// open, --state IN=OUT.
+// --input NAME=FILE.npy, --random-inputs SEED with --shape NAME=1,2,3 for extents that the model
+// leaves open, --state IN=OUT.
 struct ModelCall {
   std::shared_ptr<Session> session;
   NamedTensors inputs;

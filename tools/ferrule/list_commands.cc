@@ -21,9 +21,11 @@ const char* state_name(uint32_t state) {
 std::string plugins_json(const Runtime& runtime) {
   std::string out = "[";
   for (const Verdict& v : runtime.verdicts())
-    out += cat(out.size() > 1 ? ",\n " : "\n ", "{\"path\": ", json_quote(v.path), ", \"id\": ", json_quote(v.id), ", \"version\": ", json_quote(v.version),
-               ", \"loaded\": ", v.loaded(), ", \"stage\": \"", stage_name(v.stage), "\", \"code\": \"", code_name(v.status.code()), "\", \"text\": ",
-               json_quote(v.status.message()), "}");
+    out += cat(out.size() > 1 ? ",\n " : "\n ", "{\"path\": ", json_quote(v.path),
+               ", \"id\": ", json_quote(v.id), ", \"version\": ", json_quote(v.version),
+               ", \"loaded\": ", v.loaded(), ", \"stage\": \"", stage_name(v.stage),
+               "\", \"code\": \"", code_name(v.status.code()),
+               "\", \"text\": ", json_quote(v.status.message()), "}");
   return out + "\n]\n";
 }
 
@@ -34,8 +36,10 @@ int run_plugins(const Arguments& arguments) {
   if (arguments.has("--json")) return print(plugins_json(**runtime)), kFine;
   for (const Verdict& v : (*runtime)->verdicts())
     print(v.loaded() ? cat("loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
-                     : cat("refused  ", v.path, "\n         at ", stage_name(v.stage), ": ", v.status.message(), "\n"));
-  if ((*runtime)->verdicts().empty()) print("no plugin files were found; plugins.folders in the config names the folders\n");
+                     : cat("refused  ", v.path, "\n         at ", stage_name(v.stage), ": ",
+                           v.status.message(), "\n"));
+  if ((*runtime)->verdicts().empty())
+    print("no plugin files were found; plugins.folders in the config names the folders\n");
   return kFine;
 }
 
@@ -45,11 +49,14 @@ std::string devices_json(const Runtime& runtime) {
   std::string out = "[";
   for (const DeviceEntry& entry : runtime.devices()) {
     const DeviceRow& row = entry.row();
-    out += cat(out.size() > 1 ? ",\n " : "\n ", "{\"id\": ", json_quote(entry.id), ", \"plugin\": ", json_quote(entry.driver->id()), ", \"state\": \"",
-               state_name(row.state), "\", \"architecture\": ", json_quote(row.architecture), ", \"driver\": ", json_quote(row.driver), ", \"claims\": ",
-               row.claims.size(), ", \"memory_bytes\": ", row.spaces.empty() ? 0 : row.spaces[0].total_bytes, ", \"reason\": ", json_quote(row.reason_text),
-               ", \"voided\": [");
-    for (size_t i = 0; i < row.voided.size(); ++i) out += cat(i ? ", " : "", json_quote(row.voided[i]));
+    out += cat(out.size() > 1 ? ",\n " : "\n ", "{\"id\": ", json_quote(entry.id),
+               ", \"plugin\": ", json_quote(entry.driver->id()), ", \"state\": \"",
+               state_name(row.state), "\", \"architecture\": ", json_quote(row.architecture),
+               ", \"driver\": ", json_quote(row.driver), ", \"claims\": ", row.claims.size(),
+               ", \"memory_bytes\": ", row.spaces.empty() ? 0 : row.spaces[0].total_bytes,
+               ", \"reason\": ", json_quote(row.reason_text), ", \"voided\": [");
+    for (size_t i = 0; i < row.voided.size(); ++i)
+      out += cat(i ? ", " : "", json_quote(row.voided[i]));
     out += "]}";
   }
   return out + "\n]\n";
@@ -63,8 +70,10 @@ int run_devices(const Arguments& arguments) {
   } else {
     for (const DeviceEntry& entry : (*runtime)->devices()) {
       const DeviceRow& row = entry.row();
-      print(cat(entry.id, "  ", state_name(row.state), "  ", row.architecture, row.driver.empty() ? "" : cat("  driver ", row.driver), "  ", row.claims.size(),
-                " claims  by ", entry.driver->id(), row.reason_text.empty() ? "" : cat("\n  ", row.reason_text), "\n"));
+      print(cat(entry.id, "  ", state_name(row.state), "  ", row.architecture,
+                row.driver.empty() ? "" : cat("  driver ", row.driver), "  ", row.claims.size(),
+                " claims  by ", entry.driver->id(),
+                row.reason_text.empty() ? "" : cat("\n  ", row.reason_text), "\n"));
       for (const std::string& voided : row.voided) print(cat("  left out: ", voided, "\n"));
     }
     for (const std::string& text : (*runtime)->doubles()) print(cat(text, "\n"));
@@ -94,16 +103,21 @@ int run_ops(const Arguments& arguments) {
     std::string claimed;
     for (const DeviceEntry& entry : (*runtime)->devices()) {
       bool has = find_claim(entry.row(), row.id) != nullptr;
-      if (const Claim* pointwise = find_claim(entry.row(), FRL_OP_pointwise); pointwise && row.form == Form::pointwise)
+      if (const Claim* pointwise = find_claim(entry.row(), FRL_OP_pointwise);
+          pointwise && row.form == Form::pointwise)
         has |= std::binary_search(pointwise->members.begin(), pointwise->members.end(), row.id);
       if (has) claimed += cat(claimed.empty() ? "" : " ", entry.id);
     }
     if (json)
-      out += cat(out.size() > 1 ? ",\n " : "\n ", "{\"id\": ", row.id, ", \"name\": \"", row.name, "\", \"form\": \"", kForms[size_t(row.form)], "\", \"doc\": ",
-                 json_quote(row.doc), ", \"types\": \"", types_text(row.types), "\", \"devices\": ", json_quote(claimed), "}");
+      out += cat(out.size() > 1 ? ",\n " : "\n ", "{\"id\": ", row.id, ", \"name\": \"", row.name,
+                 "\", \"form\": \"", kForms[size_t(row.form)], "\", \"doc\": ", json_quote(row.doc),
+                 ", \"types\": \"", types_text(row.types), "\", \"devices\": ", json_quote(claimed),
+                 "}");
     else
-      out += cat(row.name, std::string(row.name ? 22 - std::min<size_t>(21, std::string(row.name).size()) : 1, ' '), kForms[size_t(row.form)], "  [",
-                 claimed.empty() ? "-" : claimed, "]  ", row.doc, "\n");
+      out += cat(
+          row.name,
+          std::string(row.name ? 22 - std::min<size_t>(21, std::string(row.name).size()) : 1, ' '),
+          kForms[size_t(row.form)], "  [", claimed.empty() ? "-" : claimed, "]  ", row.doc, "\n");
   }
   print(json ? out + "\n]\n" : out);
   return kFine;
@@ -116,7 +130,9 @@ std::string value_text(const Setting& setting) {
 }
 
 int run_config(const Arguments& arguments) {
-  if (arguments.text("ACTION", "show") != "show") return fail(Status(Code::invalid_argument, cat("config: want show, got ", arguments.text("ACTION"))));
+  if (arguments.text("ACTION", "show") != "show")
+    return fail(
+        Status(Code::invalid_argument, cat("config: want show, got ", arguments.text("ACTION"))));
   const auto config = make_config(arguments);
   if (!config.ok()) return fail(config.status());
   const bool json = arguments.has("--json");
@@ -124,10 +140,13 @@ int run_config(const Arguments& arguments) {
   for (const auto& [key, setting] : config->settings()) {
     if (json) {
       std::string values;
-      for (const std::string& value : setting.values) values += cat(values.empty() ? "" : ", ", json_quote(value));
-      out += cat(out.size() > 1 ? ",\n " : "\n ", json_quote(key), ": {\"values\": [", values, "], \"origin\": ", json_quote(setting.origin), "}");
+      for (const std::string& value : setting.values)
+        values += cat(values.empty() ? "" : ", ", json_quote(value));
+      out += cat(out.size() > 1 ? ",\n " : "\n ", json_quote(key), ": {\"values\": [", values,
+                 "], \"origin\": ", json_quote(setting.origin), "}");
     } else {
-      out += cat(key, " = ", value_text(setting), arguments.has("--origin") ? cat("    # ", setting.origin) : "", "\n");
+      out += cat(key, " = ", value_text(setting),
+                 arguments.has("--origin") ? cat("    # ", setting.origin) : "", "\n");
     }
   }
   print(json ? out + "\n}\n" : out);
@@ -137,11 +156,19 @@ int run_config(const Arguments& arguments) {
 }  // namespace
 
 extern const Command plugins_command, devices_command, ops_command, config_command;
-const Command plugins_command = {"plugins", "every plugin file that was found, and what became of it",
-                                 {{"--probe", "FILE", "load one library in this process and report on descriptor 3 (what a probe's child runs)"}}, run_plugins};
-const Command devices_command = {"devices", "the devices that plugins list, absent ones with the reason", {}, run_devices};
+const Command plugins_command = {
+    "plugins",
+    "every plugin file that was found, and what became of it",
+    {{"--probe", "FILE",
+      "load one library in this process and report on descriptor 3 (what a probe's child runs)"}},
+    run_plugins};
+const Command devices_command = {
+    "devices", "the devices that plugins list, absent ones with the reason", {}, run_devices};
 const Command ops_command = {"ops", "the op table, and who claims what", {}, run_ops};
-const Command config_command = {"config", "the settings in force: config show [--origin]",
-                                {{"ACTION", "show", "what to do"}, {"--origin", nullptr, "where each value comes from"}}, run_config};
+const Command config_command = {
+    "config",
+    "the settings in force: config show [--origin]",
+    {{"ACTION", "show", "what to do"}, {"--origin", nullptr, "where each value comes from"}},
+    run_config};
 
 }  // namespace ferrule::cli

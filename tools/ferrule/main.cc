@@ -3,15 +3,16 @@
 
 namespace ferrule::cli {
 
-extern const Command plugins_command, devices_command, run_command, verify_command, explain_command, bench_command, ops_command,
-    config_command;
+extern const Command plugins_command, devices_command, run_command, verify_command, explain_command,
+    bench_command, ops_command, config_command;
 
 }  // namespace ferrule::cli
 
 int main(int argc, char** argv) {
   using namespace ferrule::cli;
-  const Command* const kCommands[] = {&plugins_command, &devices_command, &run_command,   &verify_command,
-                                      &explain_command, &bench_command,   &ops_command,   &config_command};
+  const Command* const kCommands[] = {&plugins_command, &devices_command, &run_command,
+                                      &verify_command,  &explain_command, &bench_command,
+                                      &ops_command,     &config_command};
   const Parsed parsed = parse(argc, argv, kCommands);
   return parsed.command ? parsed.command->run(parsed.arguments) : parsed.exit_code;
 }

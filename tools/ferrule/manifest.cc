@@ -17,7 +17,9 @@ using Json = nlohmann::json;
 // Node tests of ONNX are written for float32; these are its own runner's bounds.
 constexpr double kNodeRtol = 1e-3, kNodeAtol = 1e-7;
 
-Status wrong(const fs::path& file, std::string text) { return Status(Code::invalid_argument, cat(file.string(), ": ", text)); }
+Status wrong(const fs::path& file, std::string text) {
+  return Status(Code::invalid_argument, cat(file.string(), ": ", text));
+}
 
 Result<Json> read_json(const fs::path& file) {
   std::ifstream in(file);
@@ -36,12 +38,14 @@ double number_of(const Json& json, const char* key, double fallback) {
 std::vector<int64_t> extents_of(const Json& json, const char* key) {
   std::vector<int64_t> out;
   if (json.contains(key) && json[key].is_array())
-    for (const Json& extent : json[key]) out.push_back(extent.is_number_integer() ? extent.get<int64_t>() : 0);
+    for (const Json& extent : json[key])
+      out.push_back(extent.is_number_integer() ? extent.get<int64_t>() : 0);
   return out;
 }
 
 CaseTensor tensor_of(const Json& json, const fs::path& folder) {
-  return {text_of(json, "name"), (folder / text_of(json, "file")).string(), number_of(json, "rtol", 1e-3), number_of(json, "atol", 1e-4)};
+  return {text_of(json, "name"), (folder / text_of(json, "file")).string(),
+          number_of(json, "rtol", 1e-3), number_of(json, "atol", 1e-4)};
 }
 
 Status read_manifest(const fs::path& file, Case& out) {
@@ -50,9 +54,11 @@ Status read_manifest(const fs::path& file, Case& out) {
   if (text_of(json, "model").empty()) return wrong(file, "want a model");
   out.model = (folder / text_of(json, "model")).lexically_normal().string();
   for (const char* side : {"inputs", "outputs"}) {
-    if (!json.contains(side) || !json[side].is_array()) return wrong(file, cat("want a list of ", side));
+    if (!json.contains(side) || !json[side].is_array())
+      return wrong(file, cat("want a list of ", side));
     for (const Json& tensor : json[side]) {
-      if (!tensor.is_object() || text_of(tensor, "file").empty()) return wrong(file, cat(side, ": want a name and a file"));
+      if (!tensor.is_object() || text_of(tensor, "file").empty())
+        return wrong(file, cat(side, ": want a name and a file"));
       (side[0] == 'i' ? out.inputs : out.outputs).push_back(tensor_of(tensor, folder));
     }
   }
@@ -71,7 +77,8 @@ Status read_stream(const fs::path& file, Case& out) {
   out.chunk_shape = extents_of(chunks, "shape");
   out.state_input = text_of(state, "input"), out.state_output = text_of(state, "output");
   out.outputs.push_back(tensor_of(json["output"], folder));
-  out.final_state = {out.state_output, (folder / text_of(state, "final")).string(), out.outputs[0].rtol, out.outputs[0].atol};
+  out.final_state = {out.state_output, (folder / text_of(state, "final")).string(),
+                     out.outputs[0].rtol, out.outputs[0].atol};
   if (text_of(state, "initial") != "zeros") return wrong(file, "state: want initial zeros");
   if (json.contains("fixed") && json["fixed"].is_object())
     for (const auto& [name, value] : json["fixed"].items()) {
@@ -98,7 +105,8 @@ Status read_onnx_data(const fs::path& folder, const fs::path& data, Case& out) {
 void walk(const fs::path& folder, std::vector<Found>& out) {
   std::error_code code;
   std::vector<fs::path> entries;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) entries.push_back(it->path());
+  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code))
+    entries.push_back(it->path());
   std::sort(entries.begin(), entries.end());
   const auto add = [&](const fs::path& name, auto&& read) {
     Found& found = out.emplace_back();
@@ -108,8 +116,10 @@ void walk(const fs::path& folder, std::vector<Found>& out) {
   // A folder of malformed files has a manifest that lists refusals, not a case.
   std::ifstream peek(folder / "manifest.json");
   const bool list = peek && (peek >> std::ws).peek() == '[';
-  if (fs::exists(folder / "manifest.json", code) && !list) add(folder, [&](Case& c) { return read_manifest(folder / "manifest.json", c); });
-  if (fs::exists(folder / "stream.json", code)) add(folder, [&](Case& c) { return read_stream(folder / "stream.json", c); });
+  if (fs::exists(folder / "manifest.json", code) && !list)
+    add(folder, [&](Case& c) { return read_manifest(folder / "manifest.json", c); });
+  if (fs::exists(folder / "stream.json", code))
+    add(folder, [&](Case& c) { return read_stream(folder / "stream.json", c); });
   const bool has_model = fs::exists(folder / "model.onnx", code);
   for (const fs::path& entry : entries) {
     if (!fs::is_directory(entry, code)) continue;

@@ -34,8 +34,9 @@ struct Case {
   bool is_stream() const { return !chunks.file.empty(); }
 };
 
-// manifest.json, stream.json, and ONNX test data (model.onnx beside test_data_set_*), searched below
-// the folder in order of name. A file that cannot be read is a case with a problem, not an end.
+// manifest.json, stream.json, and ONNX test data (model.onnx beside test_data_set_*), searched
+// below the folder in order of name. A file that cannot be read is a case with a problem, not an
+// end.
 struct Found {
   Case a_case;
   Status problem;

@@ -16,16 +16,25 @@ constexpr OptionRow kCommon[] = {
     {"--json", nullptr, "machine-readable output"},
 };
 
-void add(CLI::App& app, const OptionRow& row, std::map<std::string, std::vector<std::string>>& values) {
+void add(CLI::App& app, const OptionRow& row,
+         std::map<std::string, std::vector<std::string>>& values) {
   if (!row.value) {
-    app.add_flag_callback(row.name, [&values, name = std::string(row.name)] { values[name]; }, row.doc);
+    app.add_flag_callback(
+        row.name, [&values, name = std::string(row.name)] { values[name]; }, row.doc);
     return;
   }
   CLI::Option* option = app.add_option_function<std::vector<std::string>>(
-      row.name, [&values, name = std::string(row.name)](const std::vector<std::string>& given) { values[name] = given; }, row.doc);
+      row.name,
+      [&values, name = std::string(row.name)](const std::vector<std::string>& given) {
+        values[name] = given;
+      },
+      row.doc);
   option->type_name(row.value);
   // Many: each use of an option takes one value; a positional takes all.
-  if (row.many && row.name[0] == '-') option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+  if (row.many && row.name[0] == '-')
+    option->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
   if (!row.many) option->expected(1);
   if (row.required) option->required();
 }

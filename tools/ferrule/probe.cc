@@ -28,7 +28,9 @@ Status verdict(std::string text) { return Status(Code::incompatible, "probe: " +
 bool read_all(int fd, int64_t timeout_ms, std::string& out) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          until - std::chrono::steady_clock::now())
+                          .count();
     pollfd wait{fd, POLLIN, 0};
     if (left <= 0 || ::poll(&wait, 1, int(left)) == 0) return false;
     char buffer[4096];
@@ -51,10 +53,12 @@ Status probe_in_child(const std::string& path, int64_t timeout_ms) {
   posix_spawn_file_actions_adddup2(&actions, pipe[1], 3);  // the answer has a channel of its own
   const char* arguments[] = {"ferrule", "plugins", "--probe", path.c_str(), nullptr};
   pid_t child = -1;
-  const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, const_cast<char**>(arguments), environ);
+  const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr,
+                                   const_cast<char**>(arguments), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(pipe[1]);
-  if (failed) return ::close(pipe[0]), verdict(cat("cannot start a process: ", std::strerror(failed)));
+  if (failed)
+    return ::close(pipe[0]), verdict(cat("cannot start a process: ", std::strerror(failed)));
   std::string output;
   const bool in_time = read_all(pipe[0], timeout_ms, output);
   ::close(pipe[0]);
@@ -66,7 +70,8 @@ Status probe_in_child(const std::string& path, int64_t timeout_ms) {
   if (WIFSIGNALED(status)) return verdict(cat("it crashed: ", ::strsignal(WTERMSIG(status))));
   const auto said = trim(output);
   if (said == kToken) return {};
-  if (said.substr(0, kReason.size()) == kReason) return verdict(std::string(said.substr(kReason.size())));
+  if (said.substr(0, kReason.size()) == kReason)
+    return verdict(std::string(said.substr(kReason.size())));
   return verdict(cat("it ended early with exit code ", WEXITSTATUS(status), " and no answer"));
 }
 
@@ -75,7 +80,9 @@ int run_probe(const std::string& path) {
   ::setrlimit(RLIMIT_AS, &limit);
   Verdict verdict;
   auto driver = load_plugin(path, std::make_shared<Team>(1), {}, &verdict);
-  const std::string answer = driver.ok() ? std::string(kToken) : cat(kReason, stage_name(verdict.stage), ": ", verdict.status.message());
+  const std::string answer =
+      driver.ok() ? std::string(kToken)
+                  : cat(kReason, stage_name(verdict.stage), ": ", verdict.status.message());
   driver = Status();  // closing belongs to what is tried
   const ssize_t n = ::write(3, answer.data(), answer.size());
   return n == ssize_t(answer.size()) ? 0 : 1;

@@ -7,8 +7,8 @@
 
 namespace ferrule::cli {
 
-// Starts this program again to load the library, and reads its answer. Crash, hang, early exit and bad
-// output each give their own sentence. Success needs a token: exit code 0 alone proves nothing.
+// Starts this program again to load the library, and reads its answer. Crash, hang, early exit and
+// bad output each give their own sentence. Success needs a token: exit code 0 alone proves nothing.
 Status probe_in_child(const std::string& path, int64_t timeout_ms);
 
 // What the child runs; prints the token or the reason.

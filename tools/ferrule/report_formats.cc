@@ -21,16 +21,21 @@ std::string regions_json(const Executable& executable) {
     const Node& node = graph.node(NodeId(i));
     const auto& bodies = executable.bodies(NodeId(i));
     if (!executable.kernel(NodeId(i)) && bodies.empty()) continue;
-    out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"device\": ", json_quote(device_of(executable, node)), ", \"kind\": \"", op_row(node.op).name, "\", \"members\": [");
+    out += cat(out.size() > 1 ? ",\n  " : "\n  ",
+               "{\"device\": ", json_quote(device_of(executable, node)), ", \"kind\": \"",
+               op_row(node.op).name, "\", \"members\": [");
     if (op_row(node.op).form == Form::open)
-      for (const Node& member : node.bodies[0]->nodes()) out += cat(out.back() == '[' ? "" : ", ", "\"", op_row(member.op).name, "\"");
+      for (const Node& member : node.bodies[0]->nodes())
+        out += cat(out.back() == '[' ? "" : ", ", "\"", op_row(member.op).name, "\"");
     out += cat("], \"result\": \"", to_string(graph.type(node.results[0])), "\", \"nodes\": [");
     for (SourceId id : node.sources)
-      out += cat(out.back() == '[' ? "" : ", ", "{\"name\": ", json_quote(graph.source(id).name), ", \"op\": ", json_quote(graph.source(id).op), "}");
+      out += cat(out.back() == '[' ? "" : ", ", "{\"name\": ", json_quote(graph.source(id).name),
+                 ", \"op\": ", json_quote(graph.source(id).op), "}");
     out += "]";
     if (!bodies.empty()) {
       out += ", \"bodies\": [";
-      for (const auto& body : bodies) out += cat(out.back() == '[' ? "" : ", ", regions_json(*body));
+      for (const auto& body : bodies)
+        out += cat(out.back() == '[' ? "" : ", ", regions_json(*body));
       out += "]";
     }
     out += "}";
@@ -41,8 +46,10 @@ std::string regions_json(const Executable& executable) {
 std::string passes_json(const FuseReport& report) {
   std::string out = "[";
   for (const PassRecord& p : report.passes)
-    out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"name\": \"", p.name, "\", \"on\": ", p.on, ", \"why_off\": ", json_quote(p.why_off), ", \"changed\": ", p.changed,
-               ", \"time_ns\": ", p.time_ns, ", \"nodes_before\": ", p.nodes_before, ", \"nodes_after\": ", p.nodes_after, "}");
+    out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"name\": \"", p.name, "\", \"on\": ", p.on,
+               ", \"why_off\": ", json_quote(p.why_off), ", \"changed\": ", p.changed,
+               ", \"time_ns\": ", p.time_ns, ", \"nodes_before\": ", p.nodes_before,
+               ", \"nodes_after\": ", p.nodes_after, "}");
   return out + "]";
 }
 
@@ -50,20 +57,30 @@ std::string candidates_json(const Executable& executable) {
   std::string out = "[";
   for (size_t t = 0; t < executable.report().fusion.size(); ++t)
     for (const Candidate& c : executable.report().fusion[t].candidates)
-      out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"device\": ", json_quote(executable.report().targets[t]), ", \"pass\": \"", c.pass, "\", \"kind\": \"", c.kind, "\", \"nodes\": ",
-                 json_quote(c.nodes), ", \"accepted\": ", c.accepted, ", \"reason\": ", json_quote(c.reason), ", \"before_ps\": ", c.before_ps, ", \"after_ps\": ", c.after_ps,
-                 ", \"bytes_saved\": ", c.bytes_saved, ", \"launches_saved\": ", c.launches_saved, "}");
+      out += cat(out.size() > 1 ? ",\n  " : "\n  ",
+                 "{\"device\": ", json_quote(executable.report().targets[t]), ", \"pass\": \"",
+                 c.pass, "\", \"kind\": \"", c.kind, "\", \"nodes\": ", json_quote(c.nodes),
+                 ", \"accepted\": ", c.accepted, ", \"reason\": ", json_quote(c.reason),
+                 ", \"before_ps\": ", c.before_ps, ", \"after_ps\": ", c.after_ps,
+                 ", \"bytes_saved\": ", c.bytes_saved, ", \"launches_saved\": ", c.launches_saved,
+                 "}");
   return out + "]";
 }
 
 std::string placement_json(const Executable& executable) {
   std::string out = "[";
   for (const PlacedNode& node : executable.report().placement.nodes) {
-    out += cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"nodes\": ", json_quote(node.nodes), ", \"op\": \"", node.op, "\", \"device\": ",
-               json_quote(node.device < 0 ? "plan" : executable.report().targets[size_t(node.device)]), ", \"options\": [");
+    out +=
+        cat(out.size() > 1 ? ",\n  " : "\n  ", "{\"nodes\": ", json_quote(node.nodes),
+            ", \"op\": \"", node.op, "\", \"device\": ",
+            json_quote(node.device < 0 ? "plan" : executable.report().targets[size_t(node.device)]),
+            ", \"options\": [");
     for (size_t t = 0; t < node.options.size(); ++t)
-      out += cat(t ? ", " : "", "{\"device\": ", json_quote(executable.report().targets[t]), ", \"support\": \"", support_name(node.options[t].support), "\", \"reason\": ",
-                 json_quote(node.options[t].refusal.text), ", \"time_ps\": ", node.options[t].time_ps, ", \"transfer_ps\": ", node.options[t].transfer_ps, "}");
+      out += cat(t ? ", " : "", "{\"device\": ", json_quote(executable.report().targets[t]),
+                 ", \"support\": \"", support_name(node.options[t].support),
+                 "\", \"reason\": ", json_quote(node.options[t].refusal.text),
+                 ", \"time_ps\": ", node.options[t].time_ps,
+                 ", \"transfer_ps\": ", node.options[t].transfer_ps, "}");
     out += "]}";
   }
   return out + "]";
@@ -71,50 +88,79 @@ std::string placement_json(const Executable& executable) {
 
 std::string html_text(std::string_view text) {
   std::string out;
-  for (char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
+  for (char c : text)
+    out += c == '<'   ? "&lt;"
+           : c == '>' ? "&gt;"
+           : c == '&' ? "&amp;"
+           : c == '"' ? "&quot;"
+                      : std::string(1, c);
   return out;
 }
 
-std::string microseconds(int64_t ps) { return ps ? number_text(double(ps / 10000) / 100) : std::string(); }
+std::string microseconds(int64_t ps) {
+  return ps ? number_text(double(ps / 10000) / 100) : std::string();
+}
 
 constexpr const char* kStyle =
-    "body{font:14px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:72rem;color:#222}h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}"
-    "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem;border-bottom:1px solid #ddd;vertical-align:top}"
-    "th{background:#f4f4f4}.no{color:#a33}.yes{color:#283}.n{text-align:right;font-variant-numeric:tabular-nums}";
+    "body{font:14px/1.45 system-ui,sans-serif;margin:2rem "
+    "auto;max-width:72rem;color:#222}h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}"
+    "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem "
+    ".6rem;border-bottom:1px solid #ddd;vertical-align:top}"
+    "th{background:#f4f4f4}.no{color:#a33}.yes{color:#283}.n{text-align:right;font-variant-numeric:"
+    "tabular-nums}";
 
 }  // namespace
 
 std::string explain_json(const Session& session, const Executable& executable) {
   std::string out = "{\"plugins\": [";
   for (const Verdict& v : session.runtime().verdicts())
-    out += cat(out.back() == '[' ? "" : ", ", "{\"path\": ", json_quote(v.path), ", \"id\": ", json_quote(v.id), ", \"loaded\": ", v.loaded(), ", \"text\": ", json_quote(v.status.message()), "}");
-  out += cat("],\n \"canonical_passes\": ", passes_json(executable.report().canonical), ",\n \"passes\": [");
-  for (const FuseReport& report : executable.report().fusion) out += cat(out.back() == '[' ? "" : ", ", passes_json(report));
+    out += cat(out.back() == '[' ? "" : ", ", "{\"path\": ", json_quote(v.path),
+               ", \"id\": ", json_quote(v.id), ", \"loaded\": ", v.loaded(),
+               ", \"text\": ", json_quote(v.status.message()), "}");
+  out += cat("],\n \"canonical_passes\": ", passes_json(executable.report().canonical),
+             ",\n \"passes\": [");
+  for (const FuseReport& report : executable.report().fusion)
+    out += cat(out.back() == '[' ? "" : ", ", passes_json(report));
   const Plan& plan = executable.plan();
-  out += cat("],\n \"placement\": ", placement_json(executable), ",\n \"regions\": ", regions_json(executable), ",\n \"candidates\": ", candidates_json(executable), ",\n \"gate\": \"",
-             gate_mode_name(session.context().options.gate.mode), "\",\n \"plan\": {\"steps\": ", plan.steps.size(), ", \"planned_bytes\": ", plan.planned_bytes(), ", \"live_bytes\": ",
-             plan.live_bytes, ", \"packs\": ", plan.packs.size(), "},\n \"compile_ns\": ", executable.report().total_ns, ", \"kernels_ns\": ", executable.report().kernels_ns, "}\n");
+  out +=
+      cat("],\n \"placement\": ", placement_json(executable),
+          ",\n \"regions\": ", regions_json(executable),
+          ",\n \"candidates\": ", candidates_json(executable), ",\n \"gate\": \"",
+          gate_mode_name(session.context().options.gate.mode),
+          "\",\n \"plan\": {\"steps\": ", plan.steps.size(),
+          ", \"planned_bytes\": ", plan.planned_bytes(), ", \"live_bytes\": ", plan.live_bytes,
+          ", \"packs\": ", plan.packs.size(), "},\n \"compile_ns\": ", executable.report().total_ns,
+          ", \"kernels_ns\": ", executable.report().kernels_ns, "}\n");
   return out;
 }
 
 std::string explain_html(const Session& session, const Executable& executable) {
   const Graph& graph = executable.graph();
-  std::string out = cat("<!doctype html><meta charset=\"utf-8\"><title>ferrule explain</title><style>", kStyle, "</style><h1>", html_text(graph.name()), "</h1>");
+  std::string out =
+      cat("<!doctype html><meta charset=\"utf-8\"><title>ferrule explain</title><style>", kStyle,
+          "</style><h1>", html_text(graph.name()), "</h1>");
   out += "<h2>Plugins</h2><table><tr><th>file<th>verdict</tr>";
   for (const Verdict& v : session.runtime().verdicts())
-    out += cat("<tr><td>", html_text(v.path), "<td class=", v.loaded() ? "yes>loaded" : cat("no>", html_text(v.status.message())), "</tr>");
+    out += cat("<tr><td>", html_text(v.path),
+               "<td class=", v.loaded() ? "yes>loaded" : cat("no>", html_text(v.status.message())),
+               "</tr>");
   out += "</table><h2>Regions</h2><table><tr><th>device<th>kind<th>result<th>from</tr>";
   for (size_t i = 0; i < graph.n_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));
     if (!executable.kernel(NodeId(i)) && executable.bodies(NodeId(i)).empty()) continue;
-    out += cat("<tr><td>", html_text(device_of(executable, node)), "<td>", op_row(node.op).name, "<td>", html_text(to_string(graph.type(node.results[0]))), "<td>",
+    out += cat("<tr><td>", html_text(device_of(executable, node)), "<td>", op_row(node.op).name,
+               "<td>", html_text(to_string(graph.type(node.results[0]))), "<td>",
                html_text(graph.source_text(node)), "</tr>");
   }
-  out += "</table><h2>Fusions that were considered</h2><table><tr><th>kind<th>nodes<th>answer<th class=n>before, us<th class=n>after, us</tr>";
+  out +=
+      "</table><h2>Fusions that were considered</h2><table><tr><th>kind<th>nodes<th>answer<th "
+      "class=n>before, us<th class=n>after, us</tr>";
   for (const FuseReport& report : executable.report().fusion)
     for (const Candidate& c : report.candidates)
-      out += cat("<tr><td>", c.kind.empty() ? c.pass : c.kind, "<td>", html_text(c.nodes), "<td class=", c.accepted ? "yes>fused" : cat("no>", html_text(c.reason)), "<td class=n>",
-                 microseconds(c.before_ps), "<td class=n>", microseconds(c.after_ps), "</tr>");
+      out += cat("<tr><td>", c.kind.empty() ? c.pass : c.kind, "<td>", html_text(c.nodes),
+                 "<td class=", c.accepted ? "yes>fused" : cat("no>", html_text(c.reason)),
+                 "<td class=n>", microseconds(c.before_ps), "<td class=n>",
+                 microseconds(c.after_ps), "</tr>");
   return out + "</table>\n";
 }
 
@@ -123,7 +169,10 @@ std::string explain_dot(const Session&, const Executable& executable) {
   std::string out = "digraph ferrule {\n  node [shape=box, fontname=sans];\n";
   for (size_t i = 0; i < graph.n_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));
-    out += cat("  n", i, " [label=", json_quote(cat(op_row(node.op).name, "\n", device_of(executable, node), "\n", to_string(graph.type(node.results[0])))), "];\n");
+    out += cat("  n", i, " [label=",
+               json_quote(cat(op_row(node.op).name, "\n", device_of(executable, node), "\n",
+                              to_string(graph.type(node.results[0])))),
+               "];\n");
     for (ValueId operand : node.operands) {
       if (operand == kNoValue || graph.known(operand)) continue;
       const Value& value = graph.value(operand);
@@ -134,7 +183,9 @@ std::string explain_dot(const Session&, const Executable& executable) {
     }
   }
   for (const Output& output : graph.outputs())
-    if (graph.value(output.value).maker != kNoNode) out += cat("  n", index(graph.value(output.value).maker), " -> ", json_quote("out: " + output.name), ";\n");
+    if (graph.value(output.value).maker != kNoNode)
+      out += cat("  n", index(graph.value(output.value).maker), " -> ",
+                 json_quote("out: " + output.name), ";\n");
   return out + "}\n";
 }
 

@@ -28,9 +28,14 @@ void append_regions(std::string& out, const Executable& executable, const std::s
     const Node& node = graph.node(NodeId(i));
     const auto& bodies = executable.bodies(NodeId(i));
     if (!executable.kernel(NodeId(i)) && bodies.empty()) continue;
-    const char* device = node.device < 0 ? "plan" : executable.report().targets[size_t(node.device)].c_str();
-    out += cat(indent, device, "  ", op_row(node.op).name, node.bodies.size() == 1 && op_row(node.op).form == Form::open ? cat("[", node.bodies[0]->n_nodes(), "]") : "",
-               "  ", to_string(graph.type(node.results[0])), "  from ", graph.source_text(node), "\n");
+    const char* device =
+        node.device < 0 ? "plan" : executable.report().targets[size_t(node.device)].c_str();
+    out +=
+        cat(indent, device, "  ", op_row(node.op).name,
+            node.bodies.size() == 1 && op_row(node.op).form == Form::open
+                ? cat("[", node.bodies[0]->n_nodes(), "]")
+                : "",
+            "  ", to_string(graph.type(node.results[0])), "  from ", graph.source_text(node), "\n");
     for (const auto& body : bodies) {
       out += cat(indent, "  body\n");
       append_regions(out, *body, indent + "    ");
@@ -46,17 +51,23 @@ void append_fusions(std::string& out, const Executable& executable) {
   for (const FuseReport& report : executable.report().fusion)
     for (const Candidate& c : report.candidates)
       if (c.accepted)
-        out += cat("  ", c.kind, "  predicted ", microseconds(c.before_ps), " -> ", microseconds(c.after_ps), ", ", c.launches_saved, " launches and ", c.bytes_saved / 1024,
-                   " KiB saved  ", c.nodes, "\n");
+        out += cat("  ", c.kind, "  predicted ", microseconds(c.before_ps), " -> ",
+                   microseconds(c.after_ps), ", ", c.launches_saved, " launches and ",
+                   c.bytes_saved / 1024, " KiB saved  ", c.nodes, "\n");
   out += cat("not fused (", n_rejected, ")\n");
   size_t shown = 0;
   for (const FuseReport& report : executable.report().fusion)
     for (const Candidate& c : report.candidates) {
       if (c.accepted || shown == kMostRejected) continue;
       ++shown;
-      out += cat("  ", c.pass, "  ", c.nodes, ": ", c.reason, c.before_ps ? cat(" (predicted ", microseconds(c.before_ps), " -> ", microseconds(c.after_ps), ")") : "", "\n");
+      out += cat("  ", c.pass, "  ", c.nodes, ": ", c.reason,
+                 c.before_ps ? cat(" (predicted ", microseconds(c.before_ps), " -> ",
+                                   microseconds(c.after_ps), ")")
+                             : "",
+                 "\n");
     }
-  if (n_rejected > shown) out += cat("  and ", n_rejected - shown, " more (--format json has all)\n");
+  if (n_rejected > shown)
+    out += cat("  and ", n_rejected - shown, " more (--format json has all)\n");
 }
 
 }  // namespace
@@ -65,14 +76,22 @@ std::string explain_text(const Session& session, const Executable& executable) {
   std::string out = "plugins\n";
   for (const Verdict& v : session.runtime().verdicts())
     out += v.loaded() ? cat("  loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
-                      : cat("  refused  ", v.path, " at ", stage_name(v.stage), ": ", v.status.message(), "\n");
+                      : cat("  refused  ", v.path, " at ", stage_name(v.stage), ": ",
+                            v.status.message(), "\n");
   out += "devices\n";
   for (const DeviceEntry& entry : session.runtime().devices())
-    out += cat("  ", entry.id, entry.row().state == FRL_DEVICE_PRESENT ? "" : cat(" (", entry.row().reason_text, ")"), "\n");
+    out +=
+        cat("  ", entry.id,
+            entry.row().state == FRL_DEVICE_PRESENT ? "" : cat(" (", entry.row().reason_text, ")"),
+            "\n");
   out += "passes\n";
   const auto passes = [&](const FuseReport& report) {
     for (const PassRecord& pass : report.passes)
-      out += pass.on ? cat("  on   ", pass.name, pass.changed ? cat("  ", pass.nodes_before, " -> ", pass.nodes_after, " nodes") : "", "\n")
+      out += pass.on ? cat("  on   ", pass.name,
+                           pass.changed
+                               ? cat("  ", pass.nodes_before, " -> ", pass.nodes_after, " nodes")
+                               : "",
+                           "\n")
                      : cat("  off  ", pass.name, "  ", pass.why_off, "\n");
   };
   passes(executable.report().canonical);
@@ -81,8 +100,9 @@ std::string explain_text(const Session& session, const Executable& executable) {
   append_regions(out, executable, "  ");
   append_fusions(out, executable);
   const Plan& plan = executable.plan();
-  out += cat("plan  ", plan.steps.size(), " steps, arena ", mebibytes(plan.planned_bytes()), " (at least ", mebibytes(plan.live_bytes), " alive at once), ",
-             plan.packs.size(), " packs\n");
+  out += cat("plan  ", plan.steps.size(), " steps, arena ", mebibytes(plan.planned_bytes()),
+             " (at least ", mebibytes(plan.live_bytes), " alive at once), ", plan.packs.size(),
+             " packs\n");
   return out;
 }
 

@@ -20,11 +20,14 @@ std::string file_name(const std::string& output) {
 std::string outputs_json(const std::vector<NamedTensor>& outputs) {
   std::string out = "{\"outputs\": [";
   for (const NamedTensor& output : outputs) {
-    out += cat(&output == outputs.data() ? "\n " : ",\n ", "{\"name\": ", json_quote(output.name), ", \"type\": \"", to_string(output.tensor.type()), "\", \"values\": [");
+    out += cat(&output == outputs.data() ? "\n " : ",\n ", "{\"name\": ", json_quote(output.name),
+               ", \"type\": \"", to_string(output.tensor.type()), "\", \"values\": [");
     const int64_t n = std::min<int64_t>(output.tensor.n_elements(), 1000);
     for (int64_t i = 0; i < n; ++i) {
       const double x = output.tensor.at_f64(i);
-      const std::string number = is_float(output.tensor.element()) ? number_text(x) : std::to_string(output.tensor.at_i64(i));
+      const std::string number = is_float(output.tensor.element())
+                                     ? number_text(x)
+                                     : std::to_string(output.tensor.at_i64(i));
       out += cat(i ? "," : "", x - x == 0 ? number : json_quote(number));  // JSON has no infinities
     }
     out += "]}";
@@ -46,14 +49,16 @@ int run(const Arguments& arguments) {
     std::error_code code;
     std::filesystem::create_directories(folder, code);
     for (const NamedTensor& output : *outputs)
-      if (Status s = write_npy(cat(folder, "/", file_name(output.name)), output.tensor); !s.ok()) return fail(s);
+      if (Status s = write_npy(cat(folder, "/", file_name(output.name)), output.tensor); !s.ok())
+        return fail(s);
   }
   if (arguments.has("--json")) {
     const std::string text = outputs_json(*outputs);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return kFine;
   }
-  for (const NamedTensor& output : *outputs) std::printf("%s  %s\n", output.name.c_str(), summary(output.tensor).c_str());
+  for (const NamedTensor& output : *outputs)
+    std::printf("%s  %s\n", output.name.c_str(), summary(output.tensor).c_str());
   if (arguments.has("--explain")) {
     const auto compiled = call->session->compile(call->inputs);
     const std::string text = explain_text(*call->session, *(*compiled)->executable);

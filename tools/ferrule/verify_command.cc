@@ -51,12 +51,14 @@ class Verifying {
     return Session::open(runtime_, std::move(model), std::move(options));
   }
 
-  Status judge(const std::string& name, const Tensor& got, const CaseTensor& want, Outcome& outcome) {
+  Status judge(const std::string& name, const Tensor& got, const CaseTensor& want,
+               Outcome& outcome) {
     FRL_LET(const Tensor expected, read_tensor(want.file));
     const Comparison comparison = compare(got, expected, want.rtol, want.atol);
     if (!comparison.equal && outcome.passed) outcome.text.clear();
     if (!comparison.equal) outcome.passed = false;
-    if (!comparison.equal || outcome.text.empty()) outcome.text += cat(outcome.text.empty() ? "" : "; ", name, " ", comparison.text);
+    if (!comparison.equal || outcome.text.empty())
+      outcome.text += cat(outcome.text.empty() ? "" : "; ", name, " ", comparison.text);
     return {};
   }
 
@@ -69,16 +71,21 @@ class Verifying {
     size_t position = 0;
     for (const CaseTensor& input : c.inputs) {
       const auto& declared = session->model().inputs();
-      while (input.name.empty() && position < declared.size() && declared[position].has_default && c.inputs.size() < declared.size()) ++position;
-      if (input.name.empty() && position >= declared.size()) return Status(Code::invalid_argument, "case: it has more inputs than the model");
+      while (input.name.empty() && position < declared.size() && declared[position].has_default &&
+             c.inputs.size() < declared.size())
+        ++position;
+      if (input.name.empty() && position >= declared.size())
+        return Status(Code::invalid_argument, "case: it has more inputs than the model");
       const std::string name = input.name.empty() ? declared[position++].name : input.name;
       FRL_LET(inputs[name], read_tensor(input.file));
     }
     FRL_LET(const auto outputs, session->run(inputs));
     FRL_LET(const auto compiled, session->compile(inputs));
     outcome.passed = true, outcome.n_kernels = count_kernels(*compiled->executable);
-    if (outputs.size() < c.outputs.size()) return Status(Code::invalid_argument, "case: it expects more outputs than the model gives");
-    for (size_t i = 0; i < c.outputs.size(); ++i) FRL_TRY(judge(outputs[i].name, outputs[i].tensor, c.outputs[i], outcome));
+    if (outputs.size() < c.outputs.size())
+      return Status(Code::invalid_argument, "case: it expects more outputs than the model gives");
+    for (size_t i = 0; i < c.outputs.size(); ++i)
+      FRL_TRY(judge(outputs[i].name, outputs[i].tensor, c.outputs[i], outcome));
     return {};
   }
 
@@ -89,7 +96,8 @@ class Verifying {
     FRL_LET(const Shape shape, Shape::checked(c.chunk_shape));
     const TensorType chunk{chunks.element(), shape};
     const auto size = size_t(chunk.size_bytes());
-    if (size == 0 || chunks.bytes().size() % size) return Status(Code::invalid_argument, "stream: want whole chunks");
+    if (size == 0 || chunks.bytes().size() % size)
+      return Status(Code::invalid_argument, "stream: want whole chunks");
     FRL_LET(const Tensor expected, read_npy(c.outputs[0].file));
     Tensor all(expected.type());
     NamedTensors inputs;
@@ -108,12 +116,14 @@ class Verifying {
         if (output.name == c.state_output) state = output.tensor;
         if (output.name != c.outputs[0].name) continue;
         const Bytes bytes = output.tensor.bytes();
-        if (at + bytes.size() > all.bytes().size()) return Status(Code::invalid_argument, "stream: it gives more than is expected");
+        if (at + bytes.size() > all.bytes().size())
+          return Status(Code::invalid_argument, "stream: it gives more than is expected");
         std::memcpy(all.mutable_data() + at, bytes.data(), bytes.size());
         at += bytes.size();
       }
     }
-    if (at != all.bytes().size()) return Status(Code::invalid_argument, "stream: it gives less than is expected");
+    if (at != all.bytes().size())
+      return Status(Code::invalid_argument, "stream: it gives less than is expected");
     outcome.passed = true;
     FRL_LET(const auto compiled, session->compile(inputs));
     outcome.n_kernels = count_kernels(*compiled->executable);
@@ -133,7 +143,8 @@ Result<std::map<std::string, std::string>> read_known(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     const size_t space = line.find(' ');
-    if (space == std::string::npos) return Status(Code::invalid_argument, cat("--known: want NAME REASON, got ", line));
+    if (space == std::string::npos)
+      return Status(Code::invalid_argument, cat("--known: want NAME REASON, got ", line));
     known[line.substr(0, space)] = line.substr(space + 1);
   }
   return known;
@@ -147,18 +158,24 @@ std::string short_name(const Case& c) {
 }
 
 // A listed case that fails is as expected; one that passes has to leave the list.
-void hold_against(const std::map<std::string, std::string>& known, const Case& c, Outcome& outcome, bool* expected) {
+void hold_against(const std::map<std::string, std::string>& known, const Case& c, Outcome& outcome,
+                  bool* expected) {
   const auto listed = known.find(short_name(c));
   *expected = listed != known.end() && !outcome.passed;
-  if (listed != known.end() && outcome.passed) outcome = {false, "it passes, but is listed as failing: " + listed->second, outcome.n_kernels};
+  if (listed != known.end() && outcome.passed)
+    outcome = {false, "it passes, but is listed as failing: " + listed->second, outcome.n_kernels};
 }
 
 void print_case(const Case& c, const Outcome& outcome, double ms, bool json) {
   if (json)
-    std::printf("{\"case\": %s, \"passed\": %s, \"stream\": %s, \"kernels\": %zu, \"ms\": %.3f, \"text\": %s}\n", json_quote(c.name).c_str(),
-                outcome.passed ? "true" : "false", c.is_stream() ? "true" : "false", outcome.n_kernels, ms, json_quote(outcome.text).c_str());
+    std::printf(
+        "{\"case\": %s, \"passed\": %s, \"stream\": %s, \"kernels\": %zu, \"ms\": %.3f, \"text\": "
+        "%s}\n",
+        json_quote(c.name).c_str(), outcome.passed ? "true" : "false",
+        c.is_stream() ? "true" : "false", outcome.n_kernels, ms, json_quote(outcome.text).c_str());
   else
-    std::printf("%s  %s%s  %.0f ms  %s\n", outcome.passed ? "passed" : "FAILED", c.name.c_str(), c.is_stream() ? " (stream)" : "", ms, outcome.text.c_str());
+    std::printf("%s  %s%s  %.0f ms  %s\n", outcome.passed ? "passed" : "FAILED", c.name.c_str(),
+                c.is_stream() ? " (stream)" : "", ms, outcome.text.c_str());
   std::fflush(stdout);
 }
 
@@ -171,10 +188,12 @@ int run(const Arguments& arguments) {
   if (const auto allowed = (*runtime)->allowed(); !allowed.ok()) return fail(allowed.status());
   std::vector<Found> cases;
   for (const std::string& folder : arguments.list("FOLDER")) {
-    if (!std::filesystem::is_directory(folder)) return fail(Status(Code::not_found, cat(folder, ": want a folder")));
+    if (!std::filesystem::is_directory(folder))
+      return fail(Status(Code::not_found, cat(folder, ": want a folder")));
     for (Found& found : find_cases(folder, *rtol, *atol)) cases.push_back(std::move(found));
   }
-  if (cases.empty()) return fail(Status(Code::not_found, "verify: want folders with cases, found none in them"));
+  if (cases.empty())
+    return fail(Status(Code::not_found, "verify: want folders with cases, found none in them"));
   const auto known = read_known(arguments.text("--known"));
   if (!known.ok()) return fail(known.status());
   Verifying verifying(*runtime);
@@ -183,41 +202,50 @@ int run(const Arguments& arguments) {
   for (const Found& found : cases) {
     progress.show(cat(n_passed, " of ", cases.size(), "  ", found.a_case.name));
     const auto start = std::chrono::steady_clock::now();
-    Outcome outcome = found.problem.ok() ? verifying.run(found.a_case) : Outcome{false, found.problem.message()};
-    if (arguments.has("--on-device") && outcome.passed && outcome.n_kernels == 0) outcome = {false, "nothing of it ran on a device"};
+    Outcome outcome =
+        found.problem.ok() ? verifying.run(found.a_case) : Outcome{false, found.problem.message()};
+    if (arguments.has("--on-device") && outcome.passed && outcome.n_kernels == 0)
+      outcome = {false, "nothing of it ran on a device"};
     bool expected = false;
     hold_against(*known, found.a_case, outcome, &expected);
-    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     progress.show("");
     n_expected += expected;
     if (!expected) print_case(found.a_case, outcome, ms, arguments.has("--json"));
     n_passed += outcome.passed;
     n_streams += outcome.passed && found.a_case.is_stream();
   }
-  const auto least = arguments.integer("--at-least", 0), least_streams = arguments.integer("--at-least-streams", 0);
+  const auto least = arguments.integer("--at-least", 0),
+             least_streams = arguments.integer("--at-least-streams", 0);
   if (!least.ok()) return fail(least.status());
   if (!least_streams.ok()) return fail(least_streams.status());
   const bool enough = n_passed >= size_t(*least) && n_streams >= size_t(*least_streams);
   if (arguments.has("--json"))
-    std::printf("{\"passed\": %zu, \"failed\": %zu, \"streams\": %zu, \"enough\": %s}\n", n_passed, cases.size() - n_passed - n_expected, n_streams, enough ? "true" : "false");
+    std::printf("{\"passed\": %zu, \"failed\": %zu, \"streams\": %zu, \"enough\": %s}\n", n_passed,
+                cases.size() - n_passed - n_expected, n_streams, enough ? "true" : "false");
   else if (!enough)
-    std::printf("want at least %lld passed and %lld streams, got %zu and %zu\n", static_cast<long long>(*least), static_cast<long long>(*least_streams), n_passed, n_streams);
-  if (!arguments.has("--json")) std::printf("%zu passed, %zu failed\n", n_passed, cases.size() - n_passed - n_expected);
+    std::printf("want at least %lld passed and %lld streams, got %zu and %zu\n",
+                static_cast<long long>(*least), static_cast<long long>(*least_streams), n_passed,
+                n_streams);
+  if (!arguments.has("--json"))
+    std::printf("%zu passed, %zu failed\n", n_passed, cases.size() - n_passed - n_expected);
   return n_passed + n_expected == cases.size() && enough ? kFine : kBadResult;
 }
 
 }  // namespace
 
 extern const Command verify_command;
-const Command verify_command = {"verify",
-                                "run every case below some folders and compare",
-                                {{"FOLDER", "FOLDER", "folders with manifest.json, stream.json or ONNX test data", true, true},
-                                 {"--rtol", "X", "relative tolerance instead of the manifest's"},
-                                 {"--atol", "X", "absolute tolerance instead of the manifest's"},
-                                 {"--at-least", "N", "fail unless so many cases passed"},
-                                 {"--known", "FILE", "cases that do not pass, NAME REASON a line; one that passes is an error"},
-                                 {"--on-device", nullptr, "fail a case of which nothing ran on a device"},
-                                 {"--at-least-streams", "N", "fail unless so many streams passed"}},
-                                run};
+const Command verify_command = {
+    "verify",
+    "run every case below some folders and compare",
+    {{"FOLDER", "FOLDER", "folders with manifest.json, stream.json or ONNX test data", true, true},
+     {"--rtol", "X", "relative tolerance instead of the manifest's"},
+     {"--atol", "X", "absolute tolerance instead of the manifest's"},
+     {"--at-least", "N", "fail unless so many cases passed"},
+     {"--known", "FILE", "cases that do not pass, NAME REASON a line; one that passes is an error"},
+     {"--on-device", nullptr, "fail a case of which nothing ran on a device"},
+     {"--at-least-streams", "N", "fail unless so many streams passed"}},
+    run};
 
 }  // namespace ferrule::cli

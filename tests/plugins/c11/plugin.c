@@ -16,11 +16,10 @@ FRL_IDENTITY("org.ferrule.c11", "0.1", "any");
 /* ---- what it is ---- */
 static const uint32_t kMembers[] = {FRL_OP_identity, FRL_OP_neg, FRL_OP_relu,
                                     FRL_OP_add,      FRL_OP_sub, FRL_OP_mul};
-static const frl_operand kOperands[] = {
-    {FRL_BIT(FRL_F32), 0, FRL_LAYOUT_DENSE | FRL_LAYOUT_STRIDED, FRL_BROADCAST_ANY, 1, 0, MOST_RANK,
-     FRL_OPERAND_REPEAT, 0},
-    {FRL_BIT(FRL_F32), 0, FRL_LAYOUT_DENSE, 0, 1, 0, MOST_RANK,
-     FRL_OPERAND_RESULT | FRL_OPERAND_REPEAT, 0}};
+static const frl_operand kOperands[] = {{FRL_BIT(FRL_F32), 0, FRL_LAYOUT_DENSE | FRL_LAYOUT_STRIDED,
+                                         FRL_BROADCAST_ANY, 1, 0, MOST_RANK, FRL_OPERAND_REPEAT, 0},
+                                        {FRL_BIT(FRL_F32), 0, FRL_LAYOUT_DENSE, 0, 1, 0, MOST_RANK,
+                                         FRL_OPERAND_RESULT | FRL_OPERAND_REPEAT, 0}};
 static const frl_claim kClaims[] = {{.op = FRL_OP_pointwise,
                                      .shapes = FRL_SHAPES_STATIC,
                                      .compute = FRL_COMPUTE_IEEE,
@@ -129,8 +128,9 @@ static int32_t load_region(kernel* k, const frl_region* r, frl_error* e) {
   FRL_ROW(&v, r, values, list(r, body.first_output));
   k->rank = v.rank, k->n_inputs = body.n_inputs, k->n_args = body.n_inputs + body.n_outputs;
   for (uint32_t i = 0; i < k->n_args; ++i)
-    k->values[i] = load_value(k, r, i, list(r, i < k->n_inputs ? body.first_input + i
-                                                              : body.first_output + i - k->n_inputs));
+    k->values[i] = load_value(
+        k, r, i,
+        list(r, i < k->n_inputs ? body.first_input + i : body.first_output + i - k->n_inputs));
   for (uint32_t id = 0; id < r->values.n; ++id) {
     FRL_ROW(&v, r, values, id);
     if (v.flags & FRL_VALUE_LITERAL && v.literal_n == sizeof(float))
@@ -163,12 +163,18 @@ static int32_t FRL_CALL compile(frl_device* dev, const frl_region* r, const frl_
 /* ---- run: one element of the result after the other ---- */
 static float apply(uint32_t op, float a, float b) {
   switch (op) {
-    case FRL_OP_neg: return -a;
-    case FRL_OP_relu: return a > 0 || a != a ? a : 0;
-    case FRL_OP_add: return a + b;
-    case FRL_OP_sub: return a - b;
-    case FRL_OP_mul: return a * b;
-    default: return a;
+    case FRL_OP_neg:
+      return -a;
+    case FRL_OP_relu:
+      return a > 0 || a != a ? a : 0;
+    case FRL_OP_add:
+      return a + b;
+    case FRL_OP_sub:
+      return a - b;
+    case FRL_OP_mul:
+      return a * b;
+    default:
+      return a;
   }
 }
 static void run(const kernel* k, char* const* args) {
@@ -292,13 +298,23 @@ static int32_t FRL_CALL wait_for(const frl_queue* q, uint64_t value, uint64_t ns
   return fail(e, FRL_TIMED_OUT, "wait: not submitted");
 }
 
-static const frl_plugin kPlugin = {
-    .head = {sizeof(frl_plugin), FRL_TAG_PLUGIN}, .flags = FRL_PLUGIN_CAN_UNLOAD,
-    .id = STR("org.ferrule.c11"), .version = STR("0.1"),
-    .devices = devices, .open = open_device, .close = close_device, .compile = compile,
-    .drop_kernel = drop_kernel, .make_buffer = make_buffer, .drop_buffer = drop_buffer,
-    .open_queue = open_queue, .close_queue = close_queue, .record = record,
-    .drop_recording = drop_recording, .submit = submit, .wait = wait_for};
+static const frl_plugin kPlugin = {.head = {sizeof(frl_plugin), FRL_TAG_PLUGIN},
+                                   .flags = FRL_PLUGIN_CAN_UNLOAD,
+                                   .id = STR("org.ferrule.c11"),
+                                   .version = STR("0.1"),
+                                   .devices = devices,
+                                   .open = open_device,
+                                   .close = close_device,
+                                   .compile = compile,
+                                   .drop_kernel = drop_kernel,
+                                   .make_buffer = make_buffer,
+                                   .drop_buffer = drop_buffer,
+                                   .open_queue = open_queue,
+                                   .close_queue = close_queue,
+                                   .record = record,
+                                   .drop_recording = drop_recording,
+                                   .submit = submit,
+                                   .wait = wait_for};
 
 FRL_ENTRY(const frl_offer* offer, frl_error* error) {
   if (offer->min_minor == 0) return &kPlugin;

@@ -9,7 +9,8 @@ namespace {
 
 uint64_t hash(const void* p, uint64_t n) {
   uint64_t h = 1469598103934665603ull;
-  for (uint64_t i = 0; i < n; ++i) h = (h ^ static_cast<const unsigned char*>(p)[i]) * 1099511628211ull;
+  for (uint64_t i = 0; i < n; ++i)
+    h = (h ^ static_cast<const unsigned char*>(p)[i]) * 1099511628211ull;
   return h;
 }
 
@@ -69,19 +70,22 @@ void load_pointwise(const Reader& in, Program* p) {
   }
   for (uint32_t id = 0; id < in.r->values.n; ++id)
     if (const frl_value v = in.value(id); v.flags & FRL_VALUE_LITERAL && v.literal_n == 4)
-      std::memcpy(&p->known[id], reinterpret_cast<const char*>(in.r) + in.r->text.at + v.literal_at, 4);
+      std::memcpy(&p->known[id], reinterpret_cast<const char*>(in.r) + in.r->text.at + v.literal_at,
+                  4);
   p->n_members = in.body.n_nodes;
   for (uint32_t i = 0; i < p->n_members; ++i) {
     frl_node n;
     FRL_ROW(&n, in.r, nodes, in.body.first_node + i);
-    p->members[i] = {n.op, in.list(n.first_operand), in.list(n.first_operand + n.n_operands - 1), n.first_result};
+    p->members[i] = {n.op, in.list(n.first_operand), in.list(n.first_operand + n.n_operands - 1),
+                     n.first_result};
   }
 }
 
 int32_t load(const frl_region* r, Program* p, frl_error* error) {
   const Reader in(r);
   std::memset(p, 0, sizeof *p);
-  p->kind = r->kind, p->n_inputs = in.body.n_inputs, p->n_args = in.body.n_inputs + in.body.n_outputs;
+  p->kind = r->kind, p->n_inputs = in.body.n_inputs,
+  p->n_args = in.body.n_inputs + in.body.n_outputs;
   const frl_value shape = in.value(r->kind == FRL_OP_nonzero ? in.input(0) : in.output(0));
   const frl_dim first = shape.rank ? in.dim(shape, 0) : frl_dim{1, 1, 0, 0};
   p->symbol = first.symbol ? given_place(r, first.symbol) : 0, p->m = first.extent;
@@ -93,7 +97,8 @@ int32_t load(const frl_region* r, Program* p, frl_error* error) {
   if (r->kind != FRL_OP_pointwise && r->kind != FRL_OP_relu)
     return fail(error, FRL_NOT_CLAIMED, "kind: want pointwise, relu, matmul or nonzero");
   if (p->n_args > kMostArgs || r->values.n > kMostValues || in.body.n_nodes > kMostMembers)
-    return fail(error, FRL_NO_ROOM, "pointwise: want at most 12 arguments, 64 values and 16 members");
+    return fail(error, FRL_NO_ROOM,
+                "pointwise: want at most 12 arguments, 64 values and 16 members");
   load_pointwise(in, p);
   return FRL_OK;
 }
@@ -102,7 +107,8 @@ int32_t restore(const frl_compile* request, uint64_t region, Program* p) {
   Saved s;
   if (!request->cached || request->cached_n != sizeof s) return FRL_FOREIGN;
   std::memcpy(&s, request->cached, sizeof s);
-  if (s.check != hash(&s, offsetof(Saved, check)) || s.magic != kMagic || s.fingerprint != kFingerprint || s.region != region)
+  if (s.check != hash(&s, offsetof(Saved, check)) || s.magic != kMagic ||
+      s.fingerprint != kFingerprint || s.region != region)
     return FRL_FOREIGN;
   if (s.version != kVersion) return FRL_STALE;
   *p = s.program;
@@ -114,7 +120,8 @@ int32_t restore(const frl_compile* request, uint64_t region, Program* p) {
 int32_t refuse(const frl_device_row*, const frl_region* r, frl_error* error) {
   const Reader in(r);
   for (uint32_t i = 0; i < in.body.n_inputs + in.body.n_outputs; ++i) {
-    const frl_value v = in.value(i < in.body.n_inputs ? in.input(i) : in.output(i - in.body.n_inputs));
+    const frl_value v =
+        in.value(i < in.body.n_inputs ? in.input(i) : in.output(i - in.body.n_inputs));
     for (uint32_t d = 1; d < v.rank; ++d)
       if (in.dim(v, d).symbol && r->kind != FRL_OP_nonzero)
         return fail(error, FRL_NO_SHAPE, "symbol: want it on the leading axis only", int32_t(i));
@@ -133,7 +140,8 @@ uint64_t estimate(const frl_device_row*, const frl_region* r) {
   return uint64_t(p.m * p.n * p.k) * 2 + 2'000'000;
 }
 
-int32_t compile(frl_device* dev, const frl_region* r, const frl_compile* request, frl_kernel** out, frl_error* error) {
+int32_t compile(frl_device* dev, const frl_region* r, const frl_compile* request, frl_kernel** out,
+                frl_error* error) {
   auto* k = new (std::nothrow) Kernel{};
   if (!k) return fail(error, FRL_NO_MEMORY, "kernel: no memory");
   k->device = static_cast<Device*>(dev), k->region_hash = hash(r, r->bytes);
@@ -141,7 +149,9 @@ int32_t compile(frl_device* dev, const frl_region* r, const frl_compile* request
   k->restored = code == FRL_OK;
   if (k->restored) count(kPath_restore);
   if (code && request->cached) host_log(k->device->host, 2, "saved kernel: not usable", 24);
-  if (code && request->restore_only) return delete k, fail(error, code, "restore: want bytes of this region and device, got other ones");
+  if (code && request->restore_only)
+    return delete k,
+           fail(error, code, "restore: want bytes of this region and device, got other ones");
   if (code && (code = load(r, &k->program, error))) return delete k, code;
   k->head = {sizeof(frl_kernel), FRL_TAG_KERNEL};
   const Program& p = k->program;
@@ -159,11 +169,13 @@ int32_t compile(frl_device* dev, const frl_region* r, const frl_compile* request
 
 void drop_kernel(frl_kernel* k) { delete static_cast<Kernel*>(k); }
 
-int32_t serialise(const frl_kernel* kp, void* target, uint64_t capacity, uint64_t* bytes, frl_error* error) {
+int32_t serialise(const frl_kernel* kp, void* target, uint64_t capacity, uint64_t* bytes,
+                  frl_error* error) {
   const auto* k = static_cast<const Kernel*>(kp);
   Saved s;
   std::memset(&s, 0, sizeof s);
-  s.magic = kMagic, s.fingerprint = kFingerprint, s.version = kVersion, s.region = k->region_hash, s.program = k->program;
+  s.magic = kMagic, s.fingerprint = kFingerprint, s.version = kVersion, s.region = k->region_hash,
+  s.program = k->program;
   s.check = hash(&s, offsetof(Saved, check));
   *bytes = sizeof s;
   if (capacity < sizeof s) return fail(error, FRL_NO_MEMORY, "serialise: want more room");

@@ -7,25 +7,27 @@
 
 namespace discrete {
 
-#define DISCRETE_PLUGIN_SLOTS(X)                                                                  \
-  X(devices) X(refuse) X(estimate) X(open) X(close) X(compile) X(drop_kernel) X(serialise)        \
-  X(make_buffer) X(drop_buffer) X(open_queue) X(close_queue) X(record) X(drop_recording) X(submit) \
-  X(wait) X(telemetry) X(quiesce)
+#define DISCRETE_PLUGIN_SLOTS(X)                                                                \
+  X(devices)                                                                                    \
+  X(refuse) X(estimate) X(open) X(close) X(compile) X(drop_kernel) X(serialise) X(make_buffer)  \
+      X(drop_buffer) X(open_queue) X(close_queue) X(record) X(drop_recording) X(submit) X(wait) \
+          X(telemetry) X(quiesce)
 // What the slots were asked for; `paths` are no slots but must be walked as well.
 #define DISCRETE_HOST_SLOTS(X) X(alloc) X(release) X(log) X(team) X(barrier)
-#define DISCRETE_PATHS(X) X(copies) X(waits) X(cancel) X(step_ns) X(packs) X(extents) X(import) X(restore)
+#define DISCRETE_PATHS(X) \
+  X(copies) X(waits) X(cancel) X(step_ns) X(packs) X(extents) X(import) X(restore)
 
 enum Slot {
 #define X(name) kPlugin_##name,
   DISCRETE_PLUGIN_SLOTS(X)
 #undef X
 #define X(name) kHost_##name,
-  DISCRETE_HOST_SLOTS(X)
+      DISCRETE_HOST_SLOTS(X)
 #undef X
 #define X(name) kPath_##name,
-  DISCRETE_PATHS(X)
+          DISCRETE_PATHS(X)
 #undef X
-  kSlots
+              kSlots
 };
 
 extern std::atomic<uint64_t> calls[kSlots];

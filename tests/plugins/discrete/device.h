@@ -1,6 +1,6 @@
 // A made-up discrete device. Its memory has no host address (but for a small visible space), each
-// queue has a thread, shapes may be bounded by a symbol on the leading axis, matmul wants its weights
-// packed, kernels can be saved, and nonzero writes a data-dependent extent.
+// queue has a thread, shapes may be bounded by a symbol on the leading axis, matmul wants its
+// weights packed, kernels can be saved, and nonzero writes a data-dependent extent.
 #pragma once
 
 #include <atomic>

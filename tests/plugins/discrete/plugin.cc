@@ -23,14 +23,18 @@ constexpr uint32_t dense = FRL_LAYOUT_DENSE;
 constexpr frl_operand kMatmul[] = {{f32, 0, dense, 0, 1, 2, 2, 0, 0},
                                    {f32, 0, dense, 0, 1, 2, 2, FRL_OPERAND_PARAMETER, 0},
                                    {f32, 0, dense, 0, 1, 2, 2, FRL_OPERAND_RESULT, 0}};
-constexpr frl_operand kRelu[] = {{f32, 0, dense, 0, 1, 0, kMostRank, 0, 0}, {f32, 0, dense, 0, 1, 0, kMostRank, FRL_OPERAND_RESULT, 0}};
-constexpr frl_operand kNonzero[] = {{f32, 0, dense, 0, 0, 1, 1, 0, 0}, {i64, 0, dense, 0, 0, 2, 2, FRL_OPERAND_RESULT, 0}};
-constexpr frl_operand kPointwise[] = {{f32, 0, dense | FRL_LAYOUT_STRIDED, FRL_BROADCAST_ANY, 1, 0, kMostRank, FRL_OPERAND_REPEAT, 0},
-                                      {f32, 0, dense, 0, 1, 0, kMostRank, FRL_OPERAND_RESULT | FRL_OPERAND_REPEAT, 0}};
+constexpr frl_operand kRelu[] = {{f32, 0, dense, 0, 1, 0, kMostRank, 0, 0},
+                                 {f32, 0, dense, 0, 1, 0, kMostRank, FRL_OPERAND_RESULT, 0}};
+constexpr frl_operand kNonzero[] = {{f32, 0, dense, 0, 0, 1, 1, 0, 0},
+                                    {i64, 0, dense, 0, 0, 2, 2, FRL_OPERAND_RESULT, 0}};
+constexpr frl_operand kPointwise[] = {
+    {f32, 0, dense | FRL_LAYOUT_STRIDED, FRL_BROADCAST_ANY, 1, 0, kMostRank, FRL_OPERAND_REPEAT, 0},
+    {f32, 0, dense, 0, 1, 0, kMostRank, FRL_OPERAND_RESULT | FRL_OPERAND_REPEAT, 0}};
 constexpr uint32_t kMembers[] = {FRL_OP_identity, FRL_OP_relu, FRL_OP_add, FRL_OP_mul};
 constexpr frl_claim claim(uint32_t op, frl_rows operands, uint32_t error) {
   frl_claim c{};
-  c.op = op, c.shapes = FRL_SHAPES_STATIC | FRL_SHAPES_BOUNDED, c.compute = FRL_COMPUTE_IEEE, c.operands = operands;
+  c.op = op, c.shapes = FRL_SHAPES_STATIC | FRL_SHAPES_BOUNDED, c.compute = FRL_COMPUTE_IEEE,
+  c.operands = operands;
   c.max_dim = 1 << 16, c.scratch_bytes = kMostScratch, c.determinism = FRL_SAME_BITS_ANY_THREADS;
   c.error = error, c.error_milli = error ? 1000 : 0;
   return c;
@@ -40,18 +44,45 @@ constexpr frl_claim pointwise_claim() {
   c.max_nodes = kMostMembers, c.max_inputs = 8, c.max_outputs = 4, c.members = rows(kMembers);
   return c;
 }
-constexpr frl_claim kClaims[] = {claim(FRL_OP_matmul, rows(kMatmul), FRL_ERROR_CONDITION), claim(FRL_OP_relu, rows(kRelu), FRL_ERROR_EXACT),
-                                 claim(FRL_OP_nonzero, rows(kNonzero), FRL_ERROR_EXACT), pointwise_claim()};
+constexpr frl_claim kClaims[] = {claim(FRL_OP_matmul, rows(kMatmul), FRL_ERROR_CONDITION),
+                                 claim(FRL_OP_relu, rows(kRelu), FRL_ERROR_EXACT),
+                                 claim(FRL_OP_nonzero, rows(kNonzero), FRL_ERROR_EXACT),
+                                 pointwise_claim()};
 constexpr frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 1'000'000}};
-constexpr frl_cost kCost = {{sizeof(frl_cost), FRL_TAG_COST}, 2'000'000, 20'000'000, 1280, 20480, 20480, 20480, 0, 5'000'000, rows(kRates),
-                            FRL_BASIS_ESTIMATED, 0};
+constexpr frl_cost kCost = {{sizeof(frl_cost), FRL_TAG_COST},
+                            2'000'000,
+                            20'000'000,
+                            1280,
+                            20480,
+                            20480,
+                            20480,
+                            0,
+                            5'000'000,
+                            rows(kRates),
+                            FRL_BASIS_ESTIMATED,
+                            0};
 
 }  // namespace
 
-const frl_space kSpaces[2] = {{FRL_SPACE_DEVICE, 256, 1ull << 32, 1ull << 28, 1ull << 28},
-                              {FRL_SPACE_DEVICE | FRL_SPACE_HOST_VISIBLE, 64, 1ull << 30, 1ull << 28, 1ull << 28}};
-const frl_device_row kDevice = {str("discrete:0"), str("sim"), str("1.0"), {}, {0xd1, 0x5c}, FRL_DEVICE_PRESENT, 0, {}, FRL_DEVICE_OWN_THREADS, 4,
-                                12, 0, kFingerprint, rows(kClaims), {kSpaces, 2, sizeof(frl_space)}, &kCost};
+const frl_space kSpaces[2] = {
+    {FRL_SPACE_DEVICE, 256, 1ull << 32, 1ull << 28, 1ull << 28},
+    {FRL_SPACE_DEVICE | FRL_SPACE_HOST_VISIBLE, 64, 1ull << 30, 1ull << 28, 1ull << 28}};
+const frl_device_row kDevice = {str("discrete:0"),
+                                str("sim"),
+                                str("1.0"),
+                                {},
+                                {0xd1, 0x5c},
+                                FRL_DEVICE_PRESENT,
+                                0,
+                                {},
+                                FRL_DEVICE_OWN_THREADS,
+                                4,
+                                12,
+                                0,
+                                kFingerprint,
+                                rows(kClaims),
+                                {kSpaces, 2, sizeof(frl_space)},
+                                &kCost};
 
 int32_t fail(frl_error* e, int32_t code, const char* text, int32_t subject) {
   std::memset(e, 0, sizeof *e);
@@ -63,7 +94,9 @@ int32_t fail(frl_error* e, int32_t code, const char* text, int32_t subject) {
 namespace {
 
 // ---- devices and buffers ----
-int32_t devices(const frl_host*, frl_rows* out, frl_error*) { return *out = {&kDevice, 1, sizeof kDevice}, FRL_OK; }
+int32_t devices(const frl_host*, frl_rows* out, frl_error*) {
+  return *out = {&kDevice, 1, sizeof kDevice}, FRL_OK;
+}
 
 int32_t open(const frl_host* host, const frl_device_row* row, frl_device** out, frl_error* error) {
   if (row != &kDevice) return fail(error, FRL_INVALID, "row: want the plugin's own, got a copy");
@@ -74,15 +107,20 @@ int32_t open(const frl_host* host, const frl_device_row* row, frl_device** out, 
 }
 void close(frl_device* d) { delete static_cast<Device*>(d); }
 
-int32_t make_buffer(frl_device* dev, const frl_space_request* request, frl_buffer** out, frl_error* error) {
-  if (request->space > 1) return fail(error, FRL_INVALID, "space: want 0 or 1", int32_t(request->space));
+int32_t make_buffer(frl_device* dev, const frl_space_request* request, frl_buffer** out,
+                    frl_error* error) {
+  if (request->space > 1)
+    return fail(error, FRL_INVALID, "space: want 0 or 1", int32_t(request->space));
   auto* b = new (std::nothrow) Buffer{};
   if (!b) return fail(error, FRL_NO_MEMORY, "buffer: no memory");
   b->head = {sizeof(frl_buffer), FRL_TAG_BUFFER};
-  b->device = static_cast<Device*>(dev), b->bytes = request->bytes, b->owned = !request->import_address;
+  b->device = static_cast<Device*>(dev), b->bytes = request->bytes,
+  b->owned = !request->import_address;
   if (!b->owned) count(kPath_import);
-  b->memory = static_cast<char*>(b->owned ? host_alloc(b->device->host, request->bytes + 1, 256) : reinterpret_cast<void*>(request->import_address));
-  if (!b->memory) return delete b, fail(error, FRL_NO_MEMORY, "buffer: no memory", int32_t(request->space));
+  b->memory = static_cast<char*>(b->owned ? host_alloc(b->device->host, request->bytes + 1, 256)
+                                          : reinterpret_cast<void*>(request->import_address));
+  if (!b->memory)
+    return delete b, fail(error, FRL_NO_MEMORY, "buffer: no memory", int32_t(request->space));
   b->host = kSpaces[request->space].flags & FRL_SPACE_HOST_VISIBLE ? b->memory : nullptr;
   const std::lock_guard lock(b->device->mutex);
   frl_telemetry& counts = b->device->counts;
@@ -108,7 +146,8 @@ void telemetry(const frl_device* dp, frl_telemetry* out) {
   out->head = head;
 }
 int32_t quiesce(const frl_host*, uint64_t, frl_error* error) {
-  return live_threads() == 0 ? FRL_OK : fail(error, FRL_INVALID, "quiesce: want every queue closed");
+  return live_threads() == 0 ? FRL_OK
+                             : fail(error, FRL_INVALID, "quiesce: want every queue closed");
 }
 
 // ---- the table, every slot counted ----
@@ -150,7 +189,8 @@ const char* discrete_calls(uint32_t i, uint64_t* n) {
 #define X(name) "plugin." #name,
 #define Y(name) "host." #name,
 #define Z(name) "path." #name,
-  static const char* const kNames[] = {DISCRETE_PLUGIN_SLOTS(X) DISCRETE_HOST_SLOTS(Y) DISCRETE_PATHS(Z)};
+  static const char* const kNames[] = {DISCRETE_PLUGIN_SLOTS(X) DISCRETE_HOST_SLOTS(Y)
+                                           DISCRETE_PATHS(Z)};
   if (i >= discrete::kSlots) return nullptr;
   *n = discrete::calls[i];
   return kNames[i];

@@ -42,7 +42,8 @@ struct Queue : frl_queue {
 };
 
 char* at(const frl_binding& b) {
-  return b.buffer ? static_cast<const Buffer*>(b.buffer)->memory + b.offset : reinterpret_cast<char*>(b.offset);
+  return b.buffer ? static_cast<const Buffer*>(b.buffer)->memory + b.offset
+                  : reinterpret_cast<char*>(b.offset);
 }
 
 int32_t run_waits(const Job& job, frl_error* error) {
@@ -60,7 +61,8 @@ void run_copies(Device& device, const Job& job) {
   for (const frl_copy& c : job.copies) {
     count(kPath_copies);
     for (uint64_t i = 0; i < c.rows; ++i)
-      std::memcpy(at(c.target) + int64_t(i) * c.target_pitch_bytes, at(c.source) + int64_t(i) * c.source_pitch_bytes, c.row_bytes);
+      std::memcpy(at(c.target) + int64_t(i) * c.target_pitch_bytes,
+                  at(c.source) + int64_t(i) * c.source_pitch_bytes, c.row_bytes);
     const std::lock_guard lock(device.mutex);
     if (!c.source.buffer) device.counts.to_device_bytes += c.row_bytes * c.rows;
     if (!c.target.buffer) device.counts.from_device_bytes += c.row_bytes * c.rows;
@@ -72,9 +74,11 @@ void run_step(const Job& job, const Step& s) {
   int64_t given[8] = {};
   for (size_t i = 0; i < s.args.size(); ++i) {
     const uint32_t b = s.args[i].binding;
-    args[i] = at(b < job.late.size() ? job.late[b] : job.recording->fixed[b - job.late.size()]) + s.args[i].offset;
+    args[i] = at(b < job.late.size() ? job.late[b] : job.recording->fixed[b - job.late.size()]) +
+              s.args[i].offset;
   }
-  for (size_t i = 0; i < s.extents.size(); ++i) given[i] = job.extents[s.extents[i]], count(kPath_extents);
+  for (size_t i = 0; i < s.extents.size(); ++i)
+    given[i] = job.extents[s.extents[i]], count(kPath_extents);
   const auto& kernel = *static_cast<const Kernel*>(s.step.kernel);
   if (s.step.pack) {
     count(kPath_packs);
@@ -167,9 +171,12 @@ int32_t record(frl_queue*, const frl_segment* s, frl_recording** out, frl_error*
   take(r->fixed, s->fixed);
   for (uint32_t i = 0; i < s->steps.n; ++i) {
     Step t{row<frl_step>(s->steps, i), {}, {}};
-    if (t.step.n_args > kMostArgs + 2) return delete r, fail(error, FRL_INVALID, "step: too many arguments", int32_t(i));
-    for (uint32_t j = 0; j < t.step.n_args; ++j) t.args.push_back(row<frl_arg>(s->args, t.step.first_arg + j));
-    for (uint32_t j = 0; j < t.step.n_extents; ++j) t.extents.push_back(row<uint32_t>(s->extents, t.step.first_extent + j));
+    if (t.step.n_args > kMostArgs + 2)
+      return delete r, fail(error, FRL_INVALID, "step: too many arguments", int32_t(i));
+    for (uint32_t j = 0; j < t.step.n_args; ++j)
+      t.args.push_back(row<frl_arg>(s->args, t.step.first_arg + j));
+    for (uint32_t j = 0; j < t.step.n_extents; ++j)
+      t.extents.push_back(row<uint32_t>(s->extents, t.step.first_extent + j));
     r->steps.push_back(std::move(t));
   }
   return *out = r, FRL_OK;
@@ -183,7 +190,8 @@ int32_t submit(frl_queue* qp, const frl_submit* s, frl_error* error) {
     const auto w = row<frl_point>(s->waits, i);
     const auto* other = static_cast<const Queue*>(w.queue);
     const std::lock_guard lock(other->mutex);
-    if (other->last_signal < w.value) return fail(error, FRL_INVALID, "wait: want a value that was submitted", int32_t(i));
+    if (other->last_signal < w.value)
+      return fail(error, FRL_INVALID, "wait: want a value that was submitted", int32_t(i));
   }
   {
     const std::lock_guard lock(q->device->mutex);
@@ -191,13 +199,16 @@ int32_t submit(frl_queue* qp, const frl_submit* s, frl_error* error) {
   }
   const std::lock_guard lock(q->mutex);
   if (q->failed.code) return *error = q->failed, error->code;
-  if (q->pushed - q->popped == kRing) return fail(error, FRL_BUSY, "submit: want at most 16 pending");
-  if (s->signal <= q->last_signal) return fail(error, FRL_INVALID, "signal: want a greater one than the last");
+  if (q->pushed - q->popped == kRing)
+    return fail(error, FRL_BUSY, "submit: want at most 16 pending");
+  if (s->signal <= q->last_signal)
+    return fail(error, FRL_INVALID, "signal: want a greater one than the last");
   Job& job = q->ring[q->pushed % kRing];
   job.recording = static_cast<const Recording*>(s->recording);
   take(job.late, s->late), take(job.copies, s->copies), take(job.waits, s->waits);
   job.extents.clear();
-  if (job.recording && job.recording->n_extents) job.extents.assign(s->extents, s->extents + job.recording->n_extents);
+  if (job.recording && job.recording->n_extents)
+    job.extents.assign(s->extents, s->extents + job.recording->n_extents);
   job.signal = q->last_signal = s->signal, job.cancel = s->cancel, job.step_ns = s->step_ns;
   ++q->pushed;
   q->moved.notify_all();

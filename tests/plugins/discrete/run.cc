@@ -6,10 +6,14 @@ namespace {
 
 float apply(uint32_t op, float a, float b) {
   switch (op) {
-    case FRL_OP_relu: return a > 0 || a != a ? a : 0;
-    case FRL_OP_add: return a + b;
-    case FRL_OP_mul: return a * b;
-    default: return a;
+    case FRL_OP_relu:
+      return a > 0 || a != a ? a : 0;
+    case FRL_OP_add:
+      return a + b;
+    case FRL_OP_mul:
+      return a * b;
+    default:
+      return a;
   }
 }
 
@@ -25,9 +29,12 @@ void run_pointwise(const Program& p, int64_t leading, char* const* args) {
       rest /= extent;
     }
     std::memcpy(value, p.known, sizeof value);
-    for (uint32_t a = 0; a < p.n_inputs; ++a) std::memcpy(&value[p.values[a]], args[a] + at[a] * 4, 4);
-    for (const Member* m = p.members; m < p.members + p.n_members; ++m) value[m->result] = apply(m->op, value[m->a], value[m->b]);
-    for (uint32_t a = p.n_inputs; a < p.n_args; ++a) std::memcpy(args[a] + at[a] * 4, &value[p.values[a]], 4);
+    for (uint32_t a = 0; a < p.n_inputs; ++a)
+      std::memcpy(&value[p.values[a]], args[a] + at[a] * 4, 4);
+    for (const Member* m = p.members; m < p.members + p.n_members; ++m)
+      value[m->result] = apply(m->op, value[m->a], value[m->b]);
+    for (uint32_t a = p.n_inputs; a < p.n_args; ++a)
+      std::memcpy(args[a] + at[a] * 4, &value[p.values[a]], 4);
   }
 }
 
@@ -61,7 +68,12 @@ void run_kernel(const Kernel& kernel, char* const* args, const int64_t* extents)
   const int64_t m = p.symbol && extents ? extents[p.symbol - 1] : p.m;
   const auto* x = reinterpret_cast<const float*>(args[0]);
   if (p.kind == FRL_OP_matmul) {
-    MatmulWork work{kernel, m, x, reinterpret_cast<const float*>(args[1]), reinterpret_cast<float*>(args[2]), reinterpret_cast<float*>(args[3])};
+    MatmulWork work{kernel,
+                    m,
+                    x,
+                    reinterpret_cast<const float*>(args[1]),
+                    reinterpret_cast<float*>(args[2]),
+                    reinterpret_cast<float*>(args[3])};
     host_team(kernel.device->host, 2, uint64_t(p.n) * 4, matmul_rows, &work);
   } else if (p.kind == FRL_OP_nonzero) {
     auto *y = reinterpret_cast<int64_t*>(args[1]), *written = reinterpret_cast<int64_t*>(args[2]);
@@ -76,7 +88,8 @@ void run_kernel(const Kernel& kernel, char* const* args, const int64_t* extents)
 void run_pack(const Kernel& kernel, const char* source, char* target) {
   const Program& p = kernel.program;
   for (int64_t i = 0; i < p.k; ++i)
-    for (int64_t j = 0; j < p.n; ++j) std::memcpy(target + (j * p.k + i) * 4, source + (i * p.n + j) * 4, 4);
+    for (int64_t j = 0; j < p.n; ++j)
+      std::memcpy(target + (j * p.k + i) * 4, source + (i * p.n + j) * 4, 4);
 }
 
 }  // namespace discrete
