@@ -93,26 +93,34 @@ Status Job::record(const JobOptions& options) {
     for (const Output& output : graph_.outputs())
       if (std::find(late_.begin(), late_.end(), output.value) == late_.end()) late_.push_back(output.value);
   }
-  segment_.n_late = uint32_t(late_.size());
-  for (size_t n = 0; n < kernels_.size(); ++n) {
-    const Node& node = graph_.node(NodeId(n));
-    const auto first = uint32_t(segment_.args.size());
-    for (size_t i = 0; i < node.operands.size(); ++i) {
-      if (node.operands[i] == kNoValue) continue;
-      const auto packed = packed_.find({n, uint32_t(i)});
-      if (packed != packed_.end()) segment_.fixed.push_back({packed->second, 0});
-      segment_.args.push_back({packed != packed_.end() ? segment_.n_late + uint32_t(segment_.fixed.size() - 1) : binding_of(node.operands[i]), 0, 0});
-    }
-    for (ValueId result : node.results) segment_.args.push_back({binding_of(result), 0, 0});
-    if (kernels_[n]->scratch_bytes) {
-      FRL_LET(auto scratch, session_.make_buffer(kernels_[n]->scratch_bytes));
-      segment_.args.push_back({fixed(scratch), 0, 0});
-      extra_.push_back(std::move(scratch));
-    }
-    segment_.steps.push_back({kernels_[n], first, uint32_t(segment_.args.size()) - first, 0, 0, 0, 0});
-  }
+  more_late_ = options.more_late;
+  segment_.n_late = uint32_t(late_.size()) + more_late_;
+  for (size_t n = 0; n < kernels_.size(); ++n) FRL_TRY(add_step(n, options.repeats));
   n_steps_ = segment_.steps.size();
   FRL_LET(recording_, queue_.record(segment_));
+  return {};
+}
+
+Status Job::add_step(size_t n, uint32_t repeats) {
+  const Node& node = graph_.node(NodeId(n));
+  std::vector<frl_arg> args;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    if (node.operands[i] == kNoValue) continue;
+    const auto packed = packed_.find({n, uint32_t(i)});
+    if (packed != packed_.end()) segment_.fixed.push_back({packed->second, 0});
+    args.push_back({packed != packed_.end() ? segment_.n_late + uint32_t(segment_.fixed.size() - 1) : binding_of(node.operands[i]), 0, 0});
+  }
+  for (ValueId result : node.results) args.push_back({binding_of(result), 0, 0});
+  if (kernels_[n]->scratch_bytes) {
+    FRL_LET(auto scratch, session_.make_buffer(kernels_[n]->scratch_bytes));
+    args.push_back({fixed(scratch), 0, 0});
+    extra_.push_back(std::move(scratch));
+  }
+  for (uint32_t r = 0; r < repeats; ++r) {
+    const auto first = uint32_t(segment_.args.size());
+    segment_.args.insert(segment_.args.end(), args.begin(), args.end());
+    segment_.steps.push_back({kernels_[n], first, uint32_t(args.size()), 0, 0, 0, 0});
+  }
   return {};
 }
 
@@ -120,6 +128,7 @@ Request Job::request() const {
   Request out;
   out.recording = recording_.get();
   for (ValueId value : late_) out.late.push_back(whole(buffers_.at(value)));
+  for (uint32_t i = 0; i < more_late_; ++i) out.late.push_back(out.late[i % late_.size()]);
   return out;
 }
 

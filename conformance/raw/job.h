@@ -10,6 +10,8 @@ namespace ferrule::conformance::raw {
 struct JobOptions {
   bool late = true;    // the graph's inputs and outputs are bound at each submit, else fixed
   CompileOptions compile;
+  uint32_t repeats = 1;    // how often the steps follow each other in the segment
+  uint32_t more_late = 0;  // late bindings beyond those that are used
   const frl_kernel* kernel = nullptr;  // of a graph with one node: somebody's own, which outlives the job
 };
 
@@ -39,6 +41,7 @@ class Job {
   Status make_memory();
   Status place_parameters();
   Status record(const JobOptions& options);
+  Status add_step(size_t node, uint32_t repeats);
   Status pack(size_t node, SegmentRows& rows);
   uint32_t binding_of(ValueId value);
   uint32_t fixed(const Held<frl_buffer>& buffer);
@@ -52,6 +55,7 @@ class Job {
   std::vector<Held<frl_buffer>> extra_;  // packs and scratch
   std::vector<ValueId> late_;            // which value each late binding is
   std::map<std::pair<size_t, uint32_t>, const frl_buffer*> packed_;  // node, input
+  uint32_t more_late_ = 0;
   SegmentRows segment_;
   Held<frl_recording> recording_;
   size_t n_steps_ = 0;

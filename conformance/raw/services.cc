@@ -122,7 +122,7 @@ int32_t Services::team(void* self, uint32_t wanted, uint64_t scratch_bytes, void
   ++s.team_runs_;
   for (uint64_t due = s.fail_teams_; due != 0;)
     if (s.fail_teams_.compare_exchange_weak(due, due - 1)) return FRL_NO_MEMORY;
-  return s.run_team(wanted, scratch_bytes, fn, arg);
+  return s.options_.team ? s.options_.team->run(wanted, scratch_bytes, fn, arg) : s.run_team(wanted, scratch_bytes, fn, arg);
 }
 
 int32_t Services::run_team(uint32_t wanted, uint64_t scratch_bytes, void(FRL_CALL* fn)(void*, const frl_worker*), void* arg) {
@@ -156,7 +156,9 @@ int32_t Services::run_team(uint32_t wanted, uint64_t scratch_bytes, void(FRL_CAL
 }
 
 void Services::barrier(void* self, const frl_worker* worker) {
-  static_cast<Services*>(self)->called("barrier");
+  auto& s = *static_cast<Services*>(self);
+  s.called("barrier");
+  if (s.options_.team) return Team::barrier(worker);
   reinterpret_cast<const Worker*>(worker)->barrier->arrive_and_wait();
 }
 

@@ -1,15 +1,17 @@
 // A host of the suite's own: services that count, fail on request, and notice misuse.
 //
-// Shares no code with the core's host, so that a plugin is not judged by the code it will meet.
+// Shares no code with the core's host, so that a plugin is not judged by the code it will meet; only
+// where time is measured may the workers be those of the core's team.
 #pragma once
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "plugin-api/frl_plugin.h"
+#include "core/driver/team.h"
 
 namespace ferrule::conformance::raw {
 
@@ -18,6 +20,7 @@ struct ServiceOptions {
   uint32_t longer_by = 0;     // garbage bytes behind frl_host and frl_worker, counted in their sizes
   uint64_t most_bytes = 0;    // alloc answers NULL beyond; 0 no limit
   std::vector<std::pair<std::string, std::string>> settings;
+  std::shared_ptr<Team> team;  // whose workers run; null: threads that are started for each run
 };
 
 class Services {

@@ -63,6 +63,8 @@ class Queue {
   // The value to wait for.
   Result<uint64_t> submit(const Request& request);
   Status wait(uint64_t value, uint64_t timeout_ns = UINT64_MAX) const;
+  // Somebody called the table directly, up to this value.
+  void skip_to(uint64_t signal) { last_signal_ = signal; }
   // Submits, waiting for the oldest work as long as the queue is busy, and waits for the end.
   Status finish(const Request& request);
 
@@ -82,7 +84,7 @@ class Session {
 
   Library& library() { return library_; }
   const frl_plugin& table() const { return *table_; }
-  Services& services() { return *services_; }
+  Services& services() const { return *services_; }
   const DeviceRow& row() const { return row_; }
   frl_device* device() const { return device_.get(); }
   bool is_inline() const { return row_.flags & FRL_DEVICE_INLINE; }

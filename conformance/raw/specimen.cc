@@ -74,27 +74,14 @@ std::string filled(std::string text, const char* type, int64_t rows) {
   return text;
 }
 
-// Small integers, of both signs where the type has them.
-Tensor ramp(const TensorType& type, int seed) {
-  Tensor out(type);
-  const int low = is_unsigned_int(type.type) ? 0 : -3;
-  for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double((i * 5 + seed * 3) % 7 + low));
-  return out;
-}
-
-bool claimed(const Session& session, const Graph& graph) {
-  if (!match_claims(session.row(), graph, graph.node(NodeId(0)), FRL_COMPUTE_IEEE).claim) return false;
-  const auto block = block_of(graph, NodeId(0), session.row());
-  return block.ok() && session.refuse(*block).ok();
-}
-
-std::optional<Specimen> try_text(const Session& session, const Text& row, int64_t rows) {
+std::optional<Specimen> try_text(const Session& session, const Text& row, int64_t rows, bool evaluated) {
   for (const char* type : kTypes) {
     auto graph = parse_graph(filled(row.text, type, rows));
-    if (!graph.ok() || !claimed(session, *graph)) continue;
+    if (!graph.ok() || !admits(session, *graph, NodeId(0))) continue;
     Specimen out{cat(row.name, "/", type), std::move(*graph), {}, {}, row.exact};
     int seed = 0;
     for (ValueId id : out.graph.inputs()) out.inputs.push_back(ramp(out.graph.value(id).type, ++seed));
+    if (!evaluated) return out;
     auto want = evaluate(out.graph, out.inputs);
     if (!want.ok()) continue;
     out.want = std::move(*want);
@@ -105,16 +92,29 @@ std::optional<Specimen> try_text(const Session& session, const Text& row, int64_
 
 }  // namespace
 
-std::vector<Specimen> specimens(const Session& session, int64_t rows) {
-  std::vector<Specimen> out;
-  for (const Text& row : kTexts)
-    if (auto found = try_text(session, row, rows)) out.push_back(std::move(*found));
+Tensor ramp(const TensorType& type, int seed) {
+  Tensor out(type);
+  const int low = is_unsigned_int(type.type) ? 0 : -3;
+  for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double((i * 5 + seed * 3) % 7 + low));
   return out;
 }
 
-Result<Specimen> specimen(const Session& session, int64_t rows) {
+bool admits(const Session& session, const Graph& graph, NodeId id) {
+  if (!match_claims(session.row(), graph, graph.node(id), FRL_COMPUTE_IEEE).claim) return false;
+  const auto block = block_of(graph, id, session.row());
+  return block.ok() && session.refuse(*block).ok();
+}
+
+std::vector<Specimen> specimens(const Session& session, int64_t rows) {
+  std::vector<Specimen> out;
   for (const Text& row : kTexts)
-    if (auto found = try_text(session, row, rows)) return std::move(*found);
+    if (auto found = try_text(session, row, rows, true)) out.push_back(std::move(*found));
+  return out;
+}
+
+Result<Specimen> specimen(const Session& session, int64_t rows, bool evaluated) {
+  for (const Text& row : kTexts)
+    if (auto found = try_text(session, row, rows, evaluated)) return std::move(*found);
   return Status(Code::not_claimed, "specimen: want a device that claims one of pointwise, add, relu, matmul, transpose, softmax, reduce");
 }
 

@@ -18,7 +18,13 @@ struct Specimen {
 // scales the leading extent.
 std::vector<Specimen> specimens(const Session& session, int64_t rows = 6);
 // The first one, which is the one that most cases use; not_claimed if the device claims none.
-Result<Specimen> specimen(const Session& session, int64_t rows = 6);
+//   evaluated  false: `want` stays empty, for work that is only timed
+Result<Specimen> specimen(const Session& session, int64_t rows = 6, bool evaluated = true);
+
+// Small integers, of both signs where the type has them.
+Tensor ramp(const TensorType& type, int seed);
+// True if the device claims the node and does not refuse it.
+bool admits(const Session& session, const Graph& graph, NodeId id);
 
 // The region of node `id`, all of it dense and aligned as the device's first space aligns.
 Result<Block> block_of(const Graph& graph, NodeId id, const DeviceRow& row);
