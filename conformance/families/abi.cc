@@ -14,7 +14,8 @@ using raw::Error;
 using raw::Library;
 using raw::Longer;
 
-Outcome with_library(const Target& target, const std::function<std::string(const Library&)>& check) {
+Outcome with_library(const Target& target,
+                     const std::function<std::string(const Library&)>& check) {
   const auto library = Library::load(target.path);
   return library.ok() ? raw::outcome_of(check(*library)) : fail(library.status().message());
 }
@@ -23,9 +24,12 @@ Outcome with_library(const Target& target, const std::function<std::string(const
 std::string check_answer(const frl_plugin* table, const Error& error, uint32_t max_minor) {
   if (!table) return cat("entry: want a table for an offer that holds minor 0, got ", error.text());
   if (const std::string fault = error.fault(FRL_OK); !fault.empty()) return cat("entry: ", fault);
-  if (table->head.tag != FRL_TAG_PLUGIN) return cat("table.head.tag: want ", int(FRL_TAG_PLUGIN), ", got ", table->head.tag);
-  if (table->head.size < sizeof(frl_plugin)) return cat("table.head.size: want at least ", sizeof(frl_plugin), ", got ", table->head.size);
-  if (table->minor > max_minor) return cat("table.minor: want at most ", max_minor, ", got ", table->minor);
+  if (table->head.tag != FRL_TAG_PLUGIN)
+    return cat("table.head.tag: want ", int(FRL_TAG_PLUGIN), ", got ", table->head.tag);
+  if (table->head.size < sizeof(frl_plugin))
+    return cat("table.head.size: want at least ", sizeof(frl_plugin), ", got ", table->head.size);
+  if (table->minor > max_minor)
+    return cat("table.minor: want at most ", max_minor, ", got ", table->minor);
   return "";
 }
 
@@ -52,38 +56,50 @@ constexpr OfferRow kOffers[] = {
 
 std::string check_refused(const frl_plugin* table, const Error& error, const Inspection& note) {
   if (table) return "entry: want NULL for an offer above the plugin's range, got a table";
-  if (error.value.code != FRL_INCOMPATIBLE) return cat("entry: want code ", int(FRL_INCOMPATIBLE), " (incompatible), got ", error.value.code);
-  if (const std::string fault = error.fault(error.value.code); !fault.empty()) return cat("entry: ", fault);
+  if (error.value.code != FRL_INCOMPATIBLE)
+    return cat("entry: want code ", int(FRL_INCOMPATIBLE), " (incompatible), got ",
+               error.value.code);
+  if (const std::string fault = error.fault(error.value.code); !fault.empty())
+    return cat("entry: ", fault);
   for (uint32_t minor : {note.min_minor, note.max_minor})
     if (error.text().find(cat(minor)) == std::string::npos)
-      return cat("entry: want a text that names the plugin's own range, ", note.min_minor, " to ", note.max_minor, ", got ", error.text());
+      return cat("entry: want a text that names the plugin's own range, ", note.min_minor, " to ",
+                 note.max_minor, ", got ", error.text());
   return "";
 }
 
 // A plugin that speaks this minor too is right to accept.
-bool speaks(const Inspection& note, uint32_t minor) { return note.min_minor <= minor && minor <= note.max_minor; }
+bool speaks(const Inspection& note, uint32_t minor) {
+  return note.min_minor <= minor && minor <= note.max_minor;
+}
 
 Outcome run_offer(const Target& target, const OfferRow& row) {
   const auto note = inspect_library(target.path);
   if (!note.ok()) return fail(note.status().message());
   return with_library(target, [&](const Library& library) -> std::string {
     Error error;
-    const frl_plugin* table = library.offer(row.min_minor, row.max_minor, error, row.longer_by, row.features);
+    const frl_plugin* table =
+        library.offer(row.min_minor, row.max_minor, error, row.longer_by, row.features);
     if (row.refused && !speaks(*note, row.min_minor)) return check_refused(table, error, *note);
     const std::string wrong = check_answer(table, error, row.max_minor);
     if (!wrong.empty() || row.features == 0 || FRL_MINOR > 0) return wrong;
-    return table->features ? cat("table.features: want none, since minor 0 defines none, got ", table->features) : "";
+    return table->features
+               ? cat("table.features: want none, since minor 0 defines none, got ", table->features)
+               : "";
   });
 }
 
 // ---- the table ----
-#define SLOT(name) {#name, offsetof(frl_plugin, name)}
+#define SLOT(name) \
+  { #name, offsetof(frl_plugin, name) }
 struct Slot {
   const char* name;
   size_t at;
 };
-constexpr Slot kRequired[] = {SLOT(devices), SLOT(open), SLOT(close), SLOT(compile), SLOT(drop_kernel), SLOT(make_buffer), SLOT(drop_buffer),
-                              SLOT(open_queue), SLOT(close_queue), SLOT(record), SLOT(drop_recording), SLOT(submit), SLOT(wait)};
+constexpr Slot kRequired[] = {
+    SLOT(devices),        SLOT(open),        SLOT(close),      SLOT(compile),     SLOT(drop_kernel),
+    SLOT(make_buffer),    SLOT(drop_buffer), SLOT(open_queue), SLOT(close_queue), SLOT(record),
+    SLOT(drop_recording), SLOT(submit),      SLOT(wait)};
 #undef SLOT
 
 const frl_plugin* table_of(const Library& library) {
@@ -98,9 +114,12 @@ std::string same_table(const Library& library) {
   for (int i = 0; i < 100; ++i) {
     Error refused;
     library.offer(FRL_MINOR + 1000, FRL_MINOR + 1001, refused);
-    if (table_of(library) != first) return cat("entry: want the same table at each call, got another one at call ", i + 2);
+    if (table_of(library) != first)
+      return cat("entry: want the same table at each call, got another one at call ", i + 2);
   }
-  return std::memcmp(&before, first, sizeof before) == 0 ? "" : "table: want it constant, it changed between two calls of the entry";
+  return std::memcmp(&before, first, sizeof before) == 0
+             ? ""
+             : "table: want it constant, it changed between two calls of the entry";
 }
 
 std::string required_slots(const Library& library) {
@@ -119,7 +138,9 @@ std::string text_of(const frl_str& s) { return s.p ? std::string(s.p, s.n) : std
 std::string check_rows(const frl_rows& rows, uint32_t least, const std::string& name) {
   if (rows.n == 0) return "";
   if (!rows.p) return cat(name, ": want rows, got NULL for ", rows.n);
-  return rows.stride < least ? cat(name, ": want a stride of at least ", least, ", got ", rows.stride) : "";
+  return rows.stride < least
+             ? cat(name, ": want a stride of at least ", least, ", got ", rows.stride)
+             : "";
 }
 
 std::string identity(const Target& target, const Library& library) {
@@ -127,18 +148,26 @@ std::string identity(const Target& target, const Library& library) {
   if (!note.ok()) return note.status().message();
   const frl_plugin* table = table_of(library);
   if (!table) return "entry: want a table, got NULL";
-  if (text_of(table->id) != note->id) return cat("id: want that of the identity note, ", note->id, ", got ", text_of(table->id));
-  if (text_of(table->version) != note->version) return cat("version: want that of the identity note, ", note->version, ", got ", text_of(table->version));
-  if (!speaks(*note, table->minor)) return cat("minor: want one of the identity note, ", note->min_minor, " to ", note->max_minor, ", got ", table->minor);
-  if (note->id.find('.') == std::string::npos) return cat("id: want a reverse domain name, got ", note->id);
+  if (text_of(table->id) != note->id)
+    return cat("id: want that of the identity note, ", note->id, ", got ", text_of(table->id));
+  if (text_of(table->version) != note->version)
+    return cat("version: want that of the identity note, ", note->version, ", got ",
+               text_of(table->version));
+  if (!speaks(*note, table->minor))
+    return cat("minor: want one of the identity note, ", note->min_minor, " to ", note->max_minor,
+               ", got ", table->minor);
+  if (note->id.find('.') == std::string::npos)
+    return cat("id: want a reverse domain name, got ", note->id);
   for (char c : note->id)
     if (!(c == '.' || c == '-' || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')))
       return cat("id: want small letters, digits, points and dashes, got ", note->id);
-  if (table->flags & ~uint32_t(FRL_PLUGIN_CAN_UNLOAD)) return cat("flags: want those of minor 0, got ", table->flags);
+  if (table->flags & ~uint32_t(FRL_PLUGIN_CAN_UNLOAD))
+    return cat("flags: want those of minor 0, got ", table->flags);
   for (uint32_t i = 0; i < table->kinds.n; ++i) {
     frl_kind kind;
     frl_row(&kind, sizeof kind, table->kinds.p, table->kinds.stride, i);
-    if (!text_of(kind.name).starts_with(note->id + ".")) return cat("kind ", i, ": want the plugin's id as its prefix, got ", text_of(kind.name));
+    if (!text_of(kind.name).starts_with(note->id + "."))
+      return cat("kind ", i, ": want the plugin's id as its prefix, got ", text_of(kind.name));
   }
   return "";
 }
@@ -146,7 +175,8 @@ std::string identity(const Target& target, const Library& library) {
 std::string table_strides(const Library& library) {
   const frl_plugin* table = table_of(library);
   if (!table) return "entry: want a table, got NULL";
-  for (const std::string& fault : {check_rows(table->options, sizeof(frl_option), "options"), check_rows(table->kinds, sizeof(frl_kind), "kinds")})
+  for (const std::string& fault : {check_rows(table->options, sizeof(frl_option), "options"),
+                                   check_rows(table->kinds, sizeof(frl_kind), "kinds")})
     if (!fault.empty()) return fault;
   return "";
 }
@@ -155,8 +185,11 @@ Outcome entry_is_pure(const Target& target) {
   const auto ended = raw::run_errand(raw::kWatchEntry, {target.path});
   if (!ended.ok()) return {Verdict::internal_error, ended.status().message()};
   if (ended->rc == 2) return {Verdict::not_claimed, "this system cannot filter system calls"};
-  if (ended->rc == 0) return raw::outcome_of(ended->output.empty() ? "" : cat("entry: want silence, got ", ended->output));
-  return fail(cat("entry: want no thread, process, file or socket, got ", ended->report.empty() ? ended->how() : ended->report));
+  if (ended->rc == 0)
+    return raw::outcome_of(ended->output.empty() ? ""
+                                                 : cat("entry: want silence, got ", ended->output));
+  return fail(cat("entry: want no thread, process, file or socket, got ",
+                  ended->report.empty() ? ended->how() : ended->report));
 }
 
 // ---- structs of the later calls ----
@@ -165,9 +198,18 @@ struct LongerRow {
   uint32_t parts;
 };
 constexpr LongerRow kLonger[] = {
-    {"host", raw::kPartHost},       {"compile", raw::kPartCompile}, {"space_request", raw::kPartSpaceRequest}, {"segment", raw::kPartSegment},
-    {"submit", raw::kPartSubmit},   {"region", raw::kPartRegion},   {"region_rows", raw::kPartRegionRows},     {"steps", raw::kPartSteps},
-    {"args", raw::kPartArgs},       {"bindings", raw::kPartBindings}, {"copies", raw::kPartCopies},            {"waits", raw::kPartWaits},
+    {"host", raw::kPartHost},
+    {"compile", raw::kPartCompile},
+    {"space_request", raw::kPartSpaceRequest},
+    {"segment", raw::kPartSegment},
+    {"submit", raw::kPartSubmit},
+    {"region", raw::kPartRegion},
+    {"region_rows", raw::kPartRegionRows},
+    {"steps", raw::kPartSteps},
+    {"args", raw::kPartArgs},
+    {"bindings", raw::kPartBindings},
+    {"copies", raw::kPartCopies},
+    {"waits", raw::kPartWaits},
     {"everything", ~0u},
 };
 
@@ -177,9 +219,13 @@ Status two_in_order(raw::Session& session) {
   FRL_LET(auto buffer, session.make_buffer(8));
   const uint64_t value = 0x0123456789abcdef;
   uint64_t back = 0;
-  FRL_LET(const uint64_t up, queue->submit({.copies = {raw::copy_of(raw::whole(buffer), raw::address(&value), 8)}}));
-  FRL_TRY(queue->finish({.copies = {raw::copy_of(raw::address(&back), raw::whole(buffer), 8)}, .waits = {{queue->handle(), up}}}));
-  return back == value ? Status() : Status(Code::internal, cat("copy: want the bytes back, ", value, ", got ", back));
+  FRL_LET(const uint64_t up,
+          queue->submit({.copies = {raw::copy_of(raw::whole(buffer), raw::address(&value), 8)}}));
+  FRL_TRY(queue->finish({.copies = {raw::copy_of(raw::address(&back), raw::whole(buffer), 8)},
+                         .waits = {{queue->handle(), up}}}));
+  return back == value
+             ? Status()
+             : Status(Code::internal, cat("copy: want the bytes back, ", value, ", got ", back));
 }
 
 Outcome run_longer(const Target& target, const LongerRow& row, uint32_t bytes) {
@@ -193,14 +239,17 @@ Outcome run_longer(const Target& target, const LongerRow& row, uint32_t bytes) {
 }
 
 Outcome telemetry_room(raw::Session& session, uint32_t size) {
-  if (!session.table().telemetry) return {Verdict::not_claimed, "telemetry: the plugin has no such slot"};
+  if (!session.table().telemetry)
+    return {Verdict::not_claimed, "telemetry: the plugin has no such slot"};
   std::vector<uint64_t> words((size + 7) / 8 + 32, 0xC7C7C7C7C7C7C7C7u);
   auto* out = reinterpret_cast<frl_telemetry*>(words.data());
   out->head = {size, FRL_TAG_TELEMETRY};
   session.table().telemetry(session.device(), out);
   const auto* bytes = reinterpret_cast<const unsigned char*>(words.data());
   for (size_t i = size; i < words.size() * 8; ++i)
-    if (bytes[i] != 0xC7) return fail(cat("telemetry: want at most the ", size, " bytes of head.size written, got byte ", i));
+    if (bytes[i] != 0xC7)
+      return fail(
+          cat("telemetry: want at most the ", size, " bytes of head.size written, got byte ", i));
   return pass(1);
 }
 
@@ -218,35 +267,50 @@ std::string check_device_rows(raw::Session& session) {
     frl_row(&claim, sizeof claim, row.claims.p, row.claims.stride, i);
     look(claim.operands, sizeof(frl_operand), cat("claim ", i, ": operands"));
     look(claim.choices, sizeof(frl_choice), cat("claim ", i, ": choices"));
-    for (const auto& [list, name] : {std::pair{claim.members, "members"}, {claim.prologue, "prologue"}, {claim.epilogue, "epilogue"}})
+    for (const auto& [list, name] : {std::pair{claim.members, "members"},
+                                     {claim.prologue, "prologue"},
+                                     {claim.epilogue, "epilogue"}})
       look(list, sizeof(uint32_t), cat("claim ", i, ": ", name));
   }
-  if (wrong.empty() && row.cost && row.cost->head.tag != FRL_TAG_COST) wrong = cat("cost.head.tag: want ", int(FRL_TAG_COST), ", got ", row.cost->head.tag);
+  if (wrong.empty() && row.cost && row.cost->head.tag != FRL_TAG_COST)
+    wrong = cat("cost.head.tag: want ", int(FRL_TAG_COST), ", got ", row.cost->head.tag);
   return wrong;
 }
 
 void list_with_device(std::vector<Case>& cases) {
   for (uint32_t bytes : {8u, 64u})
     for (const LongerRow& row : kLonger)
-      cases.push_back({cat("A/", row.name, "/", bytes, "_bytes_longer"), [&row, bytes](const Target& t) { return run_longer(t, row, bytes); }});
-  for (const auto& [name, size] : {std::pair{"short", 16u}, {"shorter_by_8", uint32_t(sizeof(frl_telemetry)) - 8}, {"longer_by_64", uint32_t(sizeof(frl_telemetry)) + 64}})
+      cases.push_back({cat("A/", row.name, "/", bytes, "_bytes_longer"),
+                       [&row, bytes](const Target& t) { return run_longer(t, row, bytes); }});
+  for (const auto& [name, size] : {std::pair{"short", 16u},
+                                   {"shorter_by_8", uint32_t(sizeof(frl_telemetry)) - 8},
+                                   {"longer_by_64", uint32_t(sizeof(frl_telemetry)) + 64}})
     cases.push_back({cat("A/telemetry/", name), [size = size](const Target& t) {
-                       return raw::with_session(t, [size](raw::Session& s) { return telemetry_room(s, size); });
+                       return raw::with_session(
+                           t, [size](raw::Session& s) { return telemetry_room(s, size); });
                      }});
   cases.push_back({"A/device/strides", [](const Target& t) {
-                     return raw::with_session(t, [](raw::Session& s) { return raw::outcome_of(check_device_rows(s)); });
+                     return raw::with_session(
+                         t, [](raw::Session& s) { return raw::outcome_of(check_device_rows(s)); });
                    }});
 }
 
 }  // namespace
 
 void list_abi(const Target& target, std::vector<Case>& cases) {
-  for (const OfferRow& row : kOffers) cases.push_back({row.name, [&row](const Target& t) { return run_offer(t, row); }});
+  for (const OfferRow& row : kOffers)
+    cases.push_back({row.name, [&row](const Target& t) { return run_offer(t, row); }});
   cases.push_back({"A/entry/pure", entry_is_pure});
-  cases.push_back({"A/entry/same_table", [](const Target& t) { return with_library(t, same_table); }});
-  cases.push_back({"A/table/required_slots", [](const Target& t) { return with_library(t, required_slots); }});
-  cases.push_back({"A/table/strides", [](const Target& t) { return with_library(t, table_strides); }});
-  cases.push_back({"A/table/identity", [](const Target& t) { return with_library(t, [&](const Library& library) { return identity(t, library); }); }});
+  cases.push_back(
+      {"A/entry/same_table", [](const Target& t) { return with_library(t, same_table); }});
+  cases.push_back(
+      {"A/table/required_slots", [](const Target& t) { return with_library(t, required_slots); }});
+  cases.push_back(
+      {"A/table/strides", [](const Target& t) { return with_library(t, table_strides); }});
+  cases.push_back({"A/table/identity", [](const Target& t) {
+                     return with_library(
+                         t, [&](const Library& library) { return identity(t, library); });
+                   }});
   if (raw::has_device(target)) list_with_device(cases);
 }
 

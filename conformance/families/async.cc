@@ -1,10 +1,8 @@
-// J: queues as timelines. Waits, order within and across queues, failed queues, cancelling.
-//
-// That submit does not block is seen from the order of events, never from a clock.
+// J: queues as timelines. Waits, and order within and across queues.
 #include <atomic>
 #include <thread>
 
-#include "conformance/raw/check.h"
+#include "conformance/families/bench.h"
 #include "conformance/suite/families.h"
 #include "core/base/text.h"
 
@@ -15,34 +13,6 @@ using raw::Job;
 using raw::Session;
 using raw::Specimen;
 
-// A specimen on a queue of its own, inputs uploaded.
-struct Bench {
-  std::unique_ptr<raw::Queue> queue;
-  std::unique_ptr<Job> job;
-};
-Result<Bench> bench(Session& session, const Specimen& specimen) {
-  Bench out;
-  FRL_LET(out.queue, session.open_queue());
-  FRL_LET(out.job, Job::make(session, *out.queue, specimen.graph));
-  FRL_TRY(out.job->upload(specimen.inputs));
-  return out;
-}
-
-std::string check_results(Bench& b, const Specimen& specimen) {
-  const auto got = b.job->download();
-  return got.ok() ? raw::differs(specimen, *got) : got.status().message();
-}
-
-using BenchCase = Outcome (*)(Session&, const Specimen&, Bench&);
-void add(std::vector<Case>& cases, const char* name, BenchCase check) {
-  cases.push_back({name, [check](const Target& t) {
-                     return raw::with_specimen(t, [check](Session& session, const Specimen& specimen) {
-                       FRL_HAVE(Bench b, bench(session, specimen));
-                       return check(session, specimen, b);
-                     });
-                   }});
-}
-
 // ---- waits ----
 Outcome reached(Session&, const Specimen& specimen, Bench& b) {
   for (int i = 0; i < 20; ++i) {
@@ -52,7 +22,8 @@ Outcome reached(Session&, const Specimen& specimen, Bench& b) {
     FRL_CHECK(b.queue->wait(signal, 0));
     FRL_CHECK(b.queue->wait(1, 0));
     FRL_CHECK(b.queue->wait(0, 0));
-    if (const std::string wrong = check_results(b, specimen); !wrong.empty()) return fail(cat("after a wait that said reached: ", wrong));
+    if (const std::string wrong = check_results(b, specimen); !wrong.empty())
+      return fail(cat("after a wait that said reached: ", wrong));
   }
   return pass(20);
 }
@@ -60,23 +31,30 @@ Outcome reached(Session&, const Specimen& specimen, Bench& b) {
 // The result's memory is read through its own address, with no other submit that could help.
 Outcome done_means_done(Session& session, const Specimen& specimen, Bench&) {
   const uint32_t flags = session.row().spaces[0].flags;
-  if (!(flags & FRL_SPACE_HOST_VISIBLE)) return {Verdict::not_claimed, "space 0 cannot be seen by the host"};
+  if (!(flags & FRL_SPACE_HOST_VISIBLE))
+    return {Verdict::not_claimed, "space 0 cannot be seen by the host"};
   FRL_HAVE(auto queue, session.open_queue());
   for (int i = 0; i < 20; ++i) {
     FRL_HAVE(auto in, session.make_buffer(4096));
     FRL_HAVE(auto out, session.make_buffer(4096));
     std::memset(in->host, i + 1, 4096);
     std::memset(out->host, 0, 4096);
-    FRL_HAVE(const uint64_t signal, queue->submit({.copies = {raw::copy_of(raw::whole(out), raw::whole(in), 4096)}}));
+    FRL_HAVE(const uint64_t signal,
+             queue->submit({.copies = {raw::copy_of(raw::whole(out), raw::whole(in), 4096)}}));
     FRL_CHECK(queue->wait(signal));
-    if (std::memcmp(in->host, out->host, 4096) != 0) return fail("wait: want the copy made when the queue has reached the value, it was not");
+    if (std::memcmp(in->host, out->host, 4096) != 0)
+      return fail("wait: want the copy made when the queue has reached the value, it was not");
   }
   FRL_HAVE(auto job, Job::make(session, *queue, specimen.graph, {.late = false}));
   FRL_CHECK(job->upload(specimen.inputs));
   FRL_HAVE(const uint64_t signal, queue->submit(job->request()));
   FRL_CHECK(queue->wait(signal));
   const std::string wrong = raw::differs(specimen, job->seen());
-  return raw::outcome_of(wrong.empty() ? wrong : cat("wait: want the results written when the queue has reached the value: ", wrong), 21);
+  return raw::outcome_of(
+      wrong.empty()
+          ? wrong
+          : cat("wait: want the results written when the queue has reached the value: ", wrong),
+      21);
 }
 
 Outcome unreached(Session&, const Specimen&, Bench& b) {
@@ -84,7 +62,8 @@ Outcome unreached(Session&, const Specimen&, Bench& b) {
     const Status status = b.queue->wait(b.queue->last_signal() + 1, timeout_ns);
     if (status.ok()) return fail("wait: want timed_out for a value that was not submitted, got ok");
     if (status.code() != Code::timed_out && status.code() != Code::invalid_argument)
-      return fail(cat("wait: want timed_out for a value that was not submitted, got ", status.message()));
+      return fail(
+          cat("wait: want timed_out for a value that was not submitted, got ", status.message()));
   }
   FRL_HAVE(const uint64_t signal, b.queue->submit(b.job->request()));
   return raw::outcome_of(b.queue->wait(signal), 4);
@@ -96,8 +75,12 @@ Outcome never_submitted(Session& session, const Specimen& specimen, Bench& b) {
     raw::Request request = b.job->request();
     request.waits = {{other->handle(), other->last_signal() + ahead}};
     const auto signal = b.queue->submit(request);
-    if (signal.ok()) return fail(cat("submit: want invalid for a wait that nothing can end, ", ahead, " ahead of the other queue, got ok"));
-    if (signal.status().code() != Code::invalid_argument) return fail(cat("submit: want invalid for a wait that nothing can end, got ", signal.status().message()));
+    if (signal.ok())
+      return fail(cat("submit: want invalid for a wait that nothing can end, ", ahead,
+                      " ahead of the other queue, got ok"));
+    if (signal.status().code() != Code::invalid_argument)
+      return fail(cat("submit: want invalid for a wait that nothing can end, got ",
+                      signal.status().message()));
     b.job.reset();
     FRL_HAVE(b, bench(session, specimen));  // the refused submit may have failed the queue
   }
@@ -114,7 +97,9 @@ Outcome waits_of_many_threads(Session&, const Specimen& specimen, Bench& b) {
       while (!over) {
         const uint64_t value = submitted;
         if (value && !b.queue->wait(value).ok()) ++failures;
-        if (const Status ask = b.queue->wait(value + 100'000, 0); ask.code() != Code::timed_out && ask.code() != Code::invalid_argument) ++failures;
+        if (const Status ask = b.queue->wait(value + 100'000, 0);
+            ask.code() != Code::timed_out && ask.code() != Code::invalid_argument)
+          ++failures;
       }
     });
   Status status;
@@ -131,7 +116,9 @@ Outcome waits_of_many_threads(Session&, const Specimen& specimen, Bench& b) {
   over = true;
   for (std::thread& t : waiters) t.join();
   FRL_CHECK(status);
-  if (failures) return fail(cat("wait beside submit: want ok or timed_out, ", failures.load(), " of the threads' waits gave another answer"));
+  if (failures)
+    return fail(cat("wait beside submit: want ok or timed_out, ", failures.load(),
+                    " of the threads' waits gave another answer"));
   return raw::outcome_of(check_results(b, specimen), 200);
 }
 
@@ -148,11 +135,16 @@ Outcome within_queue(Session& session, const Specimen& specimen, Bench& b) {
   std::vector<uint64_t> source(kWords), target(kWords);
   for (uint64_t round = 1; round <= 20; ++round) {
     for (uint64_t i = 0; i < kWords; ++i) source[i] = round << 32 | i;
-    FRL_CHECK(b.queue->submit({.copies = {raw::copy_of(raw::whole(chain[0]), raw::address(source.data()), kWords * 8)}}));
+    FRL_CHECK(b.queue->submit(
+        {.copies = {raw::copy_of(raw::whole(chain[0]), raw::address(source.data()), kWords * 8)}}));
     for (size_t i = 1; i < chain.size(); ++i)
-      FRL_CHECK(b.queue->submit({.copies = {raw::copy_of(raw::whole(chain[i]), raw::whole(chain[i - 1]), kWords * 8)}}));
-    FRL_CHECK(b.queue->finish({.copies = {raw::copy_of(raw::address(target.data()), raw::whole(chain.back()), kWords * 8)}}));
-    if (source != target) return fail(cat("order: want round ", round, " of a chain of copies on one queue, other bytes came out"));
+      FRL_CHECK(b.queue->submit(
+          {.copies = {raw::copy_of(raw::whole(chain[i]), raw::whole(chain[i - 1]), kWords * 8)}}));
+    FRL_CHECK(b.queue->finish({.copies = {raw::copy_of(raw::address(target.data()),
+                                                       raw::whole(chain.back()), kWords * 8)}}));
+    if (source != target)
+      return fail(cat("order: want round ", round,
+                      " of a chain of copies on one queue, other bytes came out"));
   }
   FRL_CHECK(b.queue->submit(b.job->request()));
   return raw::outcome_of(check_results(b, specimen), 20);
@@ -167,7 +159,8 @@ Outcome copies_first(Session&, const Specimen& specimen, Bench& b) {
     raw::Request request = b.job->request();
     request.copies = b.job->uploads(specimen.inputs);
     FRL_CHECK(b.queue->finish(request));
-    if (const std::string wrong = check_results(b, specimen); !wrong.empty()) return fail(cat("copies and recording in one submit: ", wrong));
+    if (const std::string wrong = check_results(b, specimen); !wrong.empty())
+      return fail(cat("copies and recording in one submit: ", wrong));
   }
   return pass(20);
 }
@@ -179,13 +172,20 @@ Outcome copies_with_pitch(Session& session, const Specimen&, Bench& b) {
   FRL_HAVE(auto buffer, session.make_buffer(kRows * kRow));
   const frl_copy up = {raw::whole(buffer), raw::address(source.data()), kRow, kRows, kRow, kPitch};
   // Back upside down: the pitch may be negative.
-  const frl_copy down = {raw::address(target.data() + (kRows - 1) * kPitch), raw::whole(buffer), kRow, kRows, -int64_t(kPitch), kRow};
+  const frl_copy down = {raw::address(target.data() + (kRows - 1) * kPitch),
+                         raw::whole(buffer),
+                         kRow,
+                         kRows,
+                         -int64_t(kPitch),
+                         kRow};
   FRL_CHECK(b.queue->finish({.copies = {up}}));
   FRL_CHECK(b.queue->finish({.copies = {down}}));
   for (uint64_t r = 0; r < kRows; ++r)
     for (uint64_t c = 0; c < kPitch; ++c) {
       const unsigned char want = c < kRow ? source[(kRows - 1 - r) * kPitch + c] : 0xEE;
-      if (target[r * kPitch + c] != want) return fail(cat("copy with pitches: row ", r, ", byte ", c, ": want ", int(want), ", got ", int(target[r * kPitch + c])));
+      if (target[r * kPitch + c] != want)
+        return fail(cat("copy with pitches: row ", r, ", byte ", c, ": want ", int(want), ", got ",
+                        int(target[r * kPitch + c])));
     }
   return pass(kRows * kPitch);
 }
@@ -195,7 +195,9 @@ struct Lanes {
   std::vector<raw::Held<frl_buffer>> buffers;
 };
 Result<Lanes> lanes(Session& session, size_t n_queues, size_t n_buffers) {
-  if (session.row().max_queues < n_queues) return Status(Code::not_claimed, cat("max_queues: ", session.row().max_queues, " are fewer than ", n_queues));
+  if (session.row().max_queues < n_queues)
+    return Status(Code::not_claimed,
+                  cat("max_queues: ", session.row().max_queues, " are fewer than ", n_queues));
   Lanes out;
   for (size_t i = 0; i < n_queues; ++i) {
     FRL_LET(auto queue, session.open_queue());
@@ -208,16 +210,25 @@ Result<Lanes> lanes(Session& session, size_t n_queues, size_t n_buffers) {
   return out;
 }
 
-// A producer on one queue, a consumer on another that waits for it; the host waits for the consumer alone.
+// A producer on one queue, a consumer on another that waits for it; the host waits for the consumer
+// alone.
 Outcome cross_queue(Session& session, const Specimen&, Bench&) {
   FRL_HAVE(Lanes l, lanes(session, 2, 2));
   std::vector<uint64_t> source(kWords), target(kWords);
   for (uint64_t round = 1; round <= 50; ++round) {
     std::fill(source.begin(), source.end(), round);
-    FRL_CHECK(l.queues[0]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[0]), raw::address(source.data()), kWords * 8)}}));
-    FRL_HAVE(const uint64_t made, l.queues[0]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[1]), raw::whole(l.buffers[0]), kWords * 8)}}));
-    FRL_CHECK(l.queues[1]->finish({.copies = {raw::copy_of(raw::address(target.data()), raw::whole(l.buffers[1]), kWords * 8)}, .waits = {{l.queues[0]->handle(), made}}}));
-    if (source != target) return fail(cat("cross-queue: round ", round, ": want what the other queue wrote, got other bytes"));
+    FRL_CHECK(
+        l.queues[0]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[0]),
+                                                     raw::address(source.data()), kWords * 8)}}));
+    FRL_HAVE(const uint64_t made,
+             l.queues[0]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[1]),
+                                                          raw::whole(l.buffers[0]), kWords * 8)}}));
+    FRL_CHECK(l.queues[1]->finish({.copies = {raw::copy_of(raw::address(target.data()),
+                                                           raw::whole(l.buffers[1]), kWords * 8)},
+                                   .waits = {{l.queues[0]->handle(), made}}}));
+    if (source != target)
+      return fail(
+          cat("cross-queue: round ", round, ": want what the other queue wrote, got other bytes"));
   }
   return pass(50);
 }
@@ -228,147 +239,28 @@ Outcome diamond(Session& session, const Specimen&, Bench&) {
   std::vector<uint64_t> source(kWords), left(kWords), right(kWords);
   for (uint64_t round = 1; round <= 25; ++round) {
     std::fill(source.begin(), source.end(), round);
-    FRL_HAVE(const uint64_t top, l.queues[0]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[0]), raw::address(source.data()), kWords * 8)}}));
+    FRL_HAVE(
+        const uint64_t top,
+        l.queues[0]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[0]),
+                                                     raw::address(source.data()), kWords * 8)}}));
     const std::vector<frl_point> after_top = {{l.queues[0]->handle(), top}};
-    FRL_HAVE(const uint64_t a, l.queues[1]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[1]), raw::whole(l.buffers[0]), kWords * 8)}, .waits = after_top}));
-    FRL_HAVE(const uint64_t c, l.queues[2]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[2]), raw::whole(l.buffers[0]), kWords * 8)}, .waits = after_top}));
-    FRL_CHECK(l.queues[3]->finish({.copies = {raw::copy_of(raw::address(left.data()), raw::whole(l.buffers[1]), kWords * 8),
-                                              raw::copy_of(raw::address(right.data()), raw::whole(l.buffers[2]), kWords * 8)},
-                                   .waits = {{l.queues[1]->handle(), a}, {l.queues[2]->handle(), c}}}));
-    if (left != source || right != source) return fail(cat("diamond: round ", round, ": want both branches' bytes at the join, got others"));
+    FRL_HAVE(const uint64_t a,
+             l.queues[1]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[1]),
+                                                          raw::whole(l.buffers[0]), kWords * 8)},
+                                  .waits = after_top}));
+    FRL_HAVE(const uint64_t c,
+             l.queues[2]->submit({.copies = {raw::copy_of(raw::whole(l.buffers[2]),
+                                                          raw::whole(l.buffers[0]), kWords * 8)},
+                                  .waits = after_top}));
+    FRL_CHECK(l.queues[3]->finish(
+        {.copies = {raw::copy_of(raw::address(left.data()), raw::whole(l.buffers[1]), kWords * 8),
+                    raw::copy_of(raw::address(right.data()), raw::whole(l.buffers[2]), kWords * 8)},
+         .waits = {{l.queues[1]->handle(), a}, {l.queues[2]->handle(), c}}}));
+    if (left != source || right != source)
+      return fail(
+          cat("diamond: round ", round, ": want both branches' bytes at the join, got others"));
   }
   return pass(25);
-}
-
-// ---- failed and cancelled queues ----
-// Fails the queue by a submit whose cancel flag is up already; the answer of submit or of its wait.
-Status cancel_now(Bench& b, const uint32_t* cancel) {
-  raw::Request request = b.job->request();
-  request.cancel = cancel;
-  FRL_LET(const uint64_t signal, b.queue->submit(request));
-  return b.queue->wait(signal);
-}
-
-Outcome cancelled(Session& session, const Specimen& specimen, Bench& b) {
-  const uint32_t up = 1, down = 0;
-  FRL_CHECK(cancel_now(b, &down));
-  const Status status = cancel_now(b, &up);
-  if (status.code() != Code::cancelled) return fail(cat("cancel: want cancelled from a submit whose flag was up before it, got ", status.ok() ? "ok" : status.message()));
-  FRL_HAVE(Bench anew, bench(session, specimen));
-  FRL_CHECK(anew.queue->finish(anew.job->request()));
-  return raw::outcome_of(check_results(anew, specimen), 3);
-}
-
-Outcome cancelled_too_late(Session&, const Specimen& specimen, Bench& b) {
-  uint32_t flag = 0;
-  FRL_CHECK(cancel_now(b, &flag));
-  flag = 1;
-  FRL_CHECK(b.queue->wait(b.queue->last_signal()));
-  flag = 0;
-  FRL_CHECK(cancel_now(b, &flag));
-  return raw::outcome_of(check_results(b, specimen), 2);
-}
-
-Outcome keeps_first_cause(Session&, const Specimen&, Bench& b) {
-  const uint64_t before = b.queue->last_signal();
-  const uint32_t up = 1;
-  const Status first = cancel_now(b, &up);
-  if (first.code() != Code::cancelled) return {Verdict::not_claimed, "this device does not cancel; J/cancel/flag_up says so"};
-  for (int i = 0; i < 3; ++i) {
-    const auto later = b.queue->submit(b.job->request());
-    const Status answer = later.ok() ? b.queue->wait(*later) : later.status();
-    if (answer.ok()) return fail("failed queue: want its first cause from every later submit, got ok");
-    if (answer.code() != Code::cancelled) return fail(cat("failed queue: want its first cause, cancelled, from every later submit, got ", answer.message()));
-  }
-  const Status wait = b.queue->wait(b.queue->last_signal() + 1, 1000);
-  if (wait.code() != Code::cancelled) return fail(cat("failed queue: want its first cause from wait, cancelled, got ", wait.ok() ? "ok" : wait.message()));
-  const Status old = b.queue->wait(before);
-  return old.ok() ? pass(5) : fail(cat("failed queue: want ok for a value reached before it failed, got ", old.message()));
-}
-
-// Who waits for a failed queue fails as well, and does not hang.
-Outcome failure_travels(Session& session, const Specimen& specimen, Bench& b) {
-  if (session.row().max_queues < 2) return {Verdict::not_claimed, "max_queues: 1 is fewer than 2"};
-  const uint32_t up = 1;
-  raw::Request request = b.job->request();
-  request.cancel = &up;
-  const uint64_t value = b.queue->last_signal() + 1;
-  const auto signal = b.queue->submit(request);
-  const Status first = signal.ok() ? b.queue->wait(*signal) : signal.status();
-  if (first.code() != Code::cancelled) return {Verdict::not_claimed, "this device does not cancel; J/cancel/flag_up says so"};
-  FRL_HAVE(Bench other, bench(session, specimen));
-  raw::Request after = other.job->request();
-  after.waits = {{b.queue->handle(), value}};
-  const auto waiting = other.queue->submit(after);
-  const Status answer = waiting.ok() ? other.queue->wait(*waiting, 5'000'000'000) : waiting.status();
-  if (answer.ok()) return fail("failed queue: want a submit that waits for it to fail, got ok");
-  if (answer.code() == Code::timed_out) return fail("failed queue: want a submit that waits for it to fail, it hangs");
-  return answer.code() == Code::cancelled || answer.code() == Code::invalid_argument
-             ? pass(1)
-             : fail(cat("failed queue: want its cause, cancelled, in a submit that waits for it, got ", answer.message()));
-}
-
-// ---- submit ----
-// Ever larger copies: at some size the queue is still at work when submit has returned.
-Outcome submit_returns_first(Session& session, const Specimen&, Bench& b) {
-  if (session.is_inline()) return {Verdict::not_claimed, "an inline device works within submit"};
-  const uint64_t most = std::min<uint64_t>(session.row().spaces[0].max_alloc_bytes, uint64_t{128} << 20);
-  for (uint64_t bytes = 1 << 20; bytes <= most; bytes *= 2) {
-    FRL_HAVE(auto from, session.make_buffer(bytes));
-    FRL_HAVE(auto to, session.make_buffer(bytes));
-    FRL_HAVE(const uint64_t signal, b.queue->submit({.copies = {raw::copy_of(raw::whole(to), raw::whole(from), bytes)}}));
-    const Status ask = b.queue->wait(signal, 0);
-    FRL_CHECK(b.queue->wait(signal));
-    if (ask.code() == Code::timed_out) return pass(bytes);
-  }
-  return fail(cat("submit: want it to return before its work is done, up to ", most, " bytes of copying were always done"));
-}
-
-Outcome many_pending(Session&, const Specimen& specimen, Bench& b) {
-  uint64_t oldest = b.queue->last_signal(), busy = 0;
-  for (int i = 0; i < 2000; ++i) {
-    const auto signal = b.queue->submit(b.job->request());
-    if (signal.ok()) continue;
-    if (signal.status().code() != Code::busy) return raw::outcome_of(signal.status());
-    ++busy;
-    if (oldest >= b.queue->last_signal()) return fail("submit: want busy only while work is pending");
-    FRL_CHECK(b.queue->wait(++oldest));
-  }
-  FRL_CHECK(b.queue->wait(b.queue->last_signal()));
-  return raw::outcome_of(check_results(b, specimen), 2000 + busy);
-}
-
-Outcome step_times(Session& session, const Specimen& specimen, Bench& b) {
-  std::vector<uint64_t> ns(b.job->n_steps() + 1, UINT64_MAX);
-  raw::Request request = b.job->request();
-  request.step_ns = ns.data();
-  FRL_CHECK(b.queue->finish(request));
-  for (size_t i = 0; i < b.job->n_steps(); ++i)
-    if (ns[i] == UINT64_MAX) return fail(cat("step_ns: want each step's time, step ", i, " has none"));
-  if (ns.back() != UINT64_MAX) return fail("step_ns: want a slot for each step, one more was written");
-  FRL_HAVE(const Specimen large, raw::specimen(session, 20'000));
-  FRL_HAVE(Bench big, bench(session, large));
-  request = big.job->request();
-  ns[0] = 0, request.step_ns = ns.data();
-  FRL_CHECK(big.queue->finish(request));
-  if (ns[0] == 0) return fail(cat("step_ns: want more than 0 ns for 100,000 elements of ", specimen.name));
-  return raw::outcome_of(check_results(b, specimen), 2);
-}
-
-Outcome late_bindings(Session& session, const Specimen& specimen, Bench& b) {
-  // The same recording over two sets of memory, in turn.
-  FRL_HAVE(auto other, Job::make(session, *b.queue, specimen.graph));
-  FRL_CHECK(other->upload(specimen.inputs));
-  for (int i = 0; i < 50; ++i) {
-    raw::Request request = other->request();
-    request.recording = b.job->recording();
-    FRL_CHECK(other->wipe());
-    FRL_CHECK(b.queue->finish(i % 2 ? request : b.job->request()));
-    if (i % 2 == 0) continue;
-    FRL_HAVE(const auto got, other->download());
-    if (const std::string wrong = raw::differs(specimen, got); !wrong.empty()) return fail(cat("late bindings: ", wrong));
-  }
-  return raw::outcome_of(check_results(b, specimen), 50);
 }
 
 }  // namespace
@@ -384,14 +276,7 @@ void list_async(const Target&, std::vector<Case>& cases) {
   add(cases, "J/order/cross_queue", cross_queue);
   add(cases, "J/order/diamond", diamond);
   add(cases, "J/copy/pitches", copies_with_pitch);
-  add(cases, "J/cancel/flag_up", cancelled);
-  add(cases, "J/cancel/too_late", cancelled_too_late);
-  add(cases, "J/failed/keeps_first_cause", keeps_first_cause);
-  add(cases, "J/failed/travels", failure_travels);
-  add(cases, "J/submit/returns_first", submit_returns_first);
-  add(cases, "J/submit/many_pending", many_pending);
-  add(cases, "J/submit/step_ns", step_times);
-  add(cases, "J/submit/late_bindings", late_bindings);
+  list_async_submit(cases);
 }
 
 }  // namespace ferrule::conformance

@@ -68,7 +68,8 @@ constexpr Row kRows[] = {
 };
 
 // A lone pointwise node as the open kind, which is how it is asked for where its op has no row.
-Result<std::vector<ValueId>> emit_wrapped(Graph& out, const Graph& from, const Node& node, std::vector<ValueId> operands) {
+Result<std::vector<ValueId>> emit_wrapped(Graph& out, const Graph& from, const Node& node,
+                                          std::vector<ValueId> operands) {
   Graph body("body");
   std::vector<ValueId> inner;
   std::vector<ValueId> outer;
@@ -83,7 +84,8 @@ Result<std::vector<ValueId>> emit_wrapped(Graph& out, const Graph& from, const N
   FRL_LET(const ValueId result, body.emit(node.op, node.attributes, inner));
   body.add_output(result, "r");
   static_cast<void>(from);
-  FRL_LET(const NodeId made, out.emit_node(FRL_OP_pointwise, Attributes(FRL_OP_pointwise), outer, {std::make_shared<const Graph>(std::move(body))}));
+  FRL_LET(const NodeId made, out.emit_node(FRL_OP_pointwise, Attributes(FRL_OP_pointwise), outer,
+                                           {std::make_shared<const Graph>(std::move(body))}));
   return out.node(made).results;
 }
 
@@ -104,39 +106,41 @@ Result<Graph> one_by_one(Session& session, const Graph& body) {
       FRL_LET(const NodeId made, out.emit_node(node.op, node.attributes, operands, node.bodies));
       results = out.node(made).results;
     } else {
-      if (op_row(node.op).form != Form::pointwise) return Status(Code::not_claimed, cat(op_row(node.op).name, " is not claimed on its own"));
+      if (op_row(node.op).form != Form::pointwise)
+        return Status(Code::not_claimed, cat(op_row(node.op).name, " is not claimed on its own"));
       FRL_LET(results, emit_wrapped(out, body, node, operands));
     }
     for (size_t r = 0; r < results.size(); ++r) at[node.results[r]] = results[r];
   }
   for (const Output& output : body.outputs()) out.add_output(at[output.value], output.name);
   for (size_t n = 0; n < out.n_nodes(); ++n)
-    if (!raw::admits(session, out, NodeId(n))) return Status(Code::not_claimed, cat(op_row(out.node(NodeId(n)).op).name, " of the body is not claimed on its own"));
+    if (!raw::admits(session, out, NodeId(n)))
+      return Status(Code::not_claimed, cat(op_row(out.node(NodeId(n)).op).name,
+                                           " of the body is not claimed on its own"));
   return out;
 }
 
 Outcome fused(Session& session, const Row& row) {
   FRL_HAVE(const Graph graph, parse_graph(row.text));
-  if (!raw::admits(session, graph, NodeId(0))) return {Verdict::not_claimed, cat(row.name, " is not claimed")};
+  if (!raw::admits(session, graph, NodeId(0)))
+    return {Verdict::not_claimed, cat(row.name, " is not claimed")};
   FRL_HAVE(const Body body, region_body(graph, graph.node(NodeId(0))));
   FRL_HAVE(const Graph apart, one_by_one(session, *body));
   FRL_HAVE(auto queue, session.open_queue());
   FRL_HAVE(auto one, Job::make(session, *queue, graph));
   FRL_HAVE(auto many, Job::make(session, *queue, apart));
-  for (Job* job : {one.get(), many.get()}) {
-    std::vector<Tensor> inputs;
-    int seed = 0;
-    for (ValueId id : graph.inputs()) inputs.push_back(raw::ramp(graph.value(id).type, ++seed));
-    FRL_CHECK(job->upload(inputs));
-  }
+  FRL_CHECK(upload_ramps(*one, graph));
+  FRL_CHECK(upload_ramps(*many, graph));
   double ratio = 0;
   std::string text;
   for (int attempt = 0; attempt < 3; ++attempt) {
     FRL_HAVE(const Measured together, time_job(*queue, *one, 2));
     FRL_HAVE(const Measured alone, time_job(*queue, *many, 2));
     ratio = together.wall_ps / std::max(1.0, alone.wall_ps);
-    if (together.own_ps > 0 && alone.own_ps > 0) ratio = std::min(ratio, together.own_ps / alone.own_ps);
-    text = cat(row.name, ": fused takes ", std::round(ratio * 100) / 100, " of the time of its ", apart.n_nodes(), " nodes one by one");
+    if (together.own_ps > 0 && alone.own_ps > 0)
+      ratio = std::min(ratio, together.own_ps / alone.own_ps);
+    text = cat(row.name, ": fused takes ", std::round(ratio * 100) / 100, " of the time of its ",
+               apart.n_nodes(), " nodes one by one");
     if (ratio <= kMargin) return {Verdict::pass, text, uint64_t(kTrials), 0};
   }
   return {Verdict::quality_warning, cat(text, "; want at most 1.2"), uint64_t(kTrials), 0};
@@ -150,7 +154,8 @@ void list_fused(std::vector<Case>& cases) {
                        raw::SessionOptions options;
                        options.services.team = std::make_shared<Team>(available_processors());
                        options.services.workers = options.services.team->n_workers();
-                       return raw::with_session(t, [&row](Session& session) { return fused(session, row); }, options);
+                       return raw::with_session(
+                           t, [&row](Session& session) { return fused(session, row); }, options);
                      }});
 }
 

@@ -5,15 +5,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double ps_since(Clock::time_point start) { return double(std::chrono::nanoseconds(Clock::now() - start).count()) * 1000; }
+double ps_since(Clock::time_point start) {
+  return double(std::chrono::nanoseconds(Clock::now() - start).count()) * 1000;
+}
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
 }  // namespace
+
+Status upload_ramps(raw::Job& job, const Graph& graph) {
+  std::vector<Tensor> inputs;
+  int seed = 0;
+  for (ValueId id : graph.inputs()) inputs.push_back(raw::ramp(graph.type(id), ++seed));
+  return job.upload(inputs);
+}
 
 Result<Measured> time_call(const std::function<Status()>& call) {
   std::vector<double> times;
@@ -49,7 +59,8 @@ Result<Measured> time_job(raw::Queue& queue, raw::Job& job, int inner) {
 }
 
 Result<Measured> time_round_trip(raw::Session& session, raw::Queue& queue) {
-  // The table is called directly: the suite's own bookkeeping costs more than a fast device's submit.
+  // The table is called directly: the suite's own bookkeeping costs more than a fast device's
+  // submit.
   constexpr int kInner = 1000;
   const frl_plugin& table = session.table();
   frl_submit request{};
@@ -60,7 +71,8 @@ Result<Measured> time_round_trip(raw::Session& session, raw::Queue& queue) {
     for (int i = 0; i < kInner; ++i) {
       ++request.signal;
       const auto* handle = const_cast<frl_queue*>(queue.handle());
-      if (table.submit(const_cast<frl_queue*>(handle), &request, &error) || table.wait(handle, request.signal, UINT64_MAX, &error))
+      if (table.submit(const_cast<frl_queue*>(handle), &request, &error) ||
+          table.wait(handle, request.signal, UINT64_MAX, &error))
         return Status(Code(error.code), std::string(error.text, error.text_n));
     }
     return {};

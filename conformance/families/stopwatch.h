@@ -21,9 +21,12 @@ struct Measured {
 
 // What one more unit takes, given the time of few and of many.
 inline Measured slope(const Measured& few, const Measured& many, double units) {
-  return {std::max(0.0, many.wall_ps - few.wall_ps) / units, std::max(0.0, many.own_ps - few.own_ps) / units};
+  return {std::max(0.0, many.wall_ps - few.wall_ps) / units,
+          std::max(0.0, many.own_ps - few.own_ps) / units};
 }
 
+// Puts small integers into all inputs.
+Status upload_ramps(raw::Job& job, const Graph& graph);
 // The median of kTrials calls, after two that do not count.
 Result<Measured> time_call(const std::function<Status()>& call);
 // The median time of one run of the job, each trial `inner` runs.

@@ -36,16 +36,19 @@ std::string on_threads(unsigned n, const std::function<std::string(unsigned)>& f
 unsigned n_threads(const Target& target) { return unsigned(raw::rounds(target, 4, 8, 16)); }
 
 // Equal bits where the device promises them, else equal within the specimen's bounds.
-std::string same_results(const Session& session, const Specimen& specimen, std::span<const Tensor> got, std::span<const Tensor> first) {
+std::string same_results(const Session& session, const Specimen& specimen,
+                         std::span<const Tensor> got, std::span<const Tensor> first) {
   if (std::string wrong = raw::differs(specimen, got); !wrong.empty()) return wrong;
   for (const Claim& claim : session.row().claims)
-    if (claim.op == specimen.graph.node(NodeId(0)).op && claim.determinism == FRL_SAME_BITS_NEVER) return "";
+    if (claim.op == specimen.graph.node(NodeId(0)).op && claim.determinism == FRL_SAME_BITS_NEVER)
+      return "";
   for (size_t i = 0; i < got.size(); ++i)
-    if (!same_bits(got[i], first[i])) return cat(specimen.name, ": want the same bits as one thread alone gave");
+    if (!same_bits(got[i], first[i]))
+      return cat(specimen.name, ": want the same bits as one thread alone gave");
   return "";
 }
 
-// One kernel, many threads, each with a queue and memory of its own.
+// One kernel, many threads, each with a queue, memory and numbers of its own.
 Outcome shared_kernel(const Target& target, int64_t rows) {
   return raw::with_session(target, [&](Session& session) {
     FRL_HAVE(const Specimen specimen, raw::specimen(session, rows));
@@ -57,16 +60,25 @@ Outcome shared_kernel(const Target& target, int64_t rows) {
     for (unsigned i = 0; i < n; ++i) {
       FRL_HAVE(auto queue, session.open_queue());
       queues.push_back(std::move(queue));
-      FRL_HAVE(auto job, Job::make(session, *queues.back(), specimen.graph, {.kernel = kernel.get()}));
+      FRL_HAVE(auto job,
+               Job::make(session, *queues.back(), specimen.graph, {.kernel = kernel.get()}));
       jobs.push_back(std::move(job));
     }
-    FRL_HAVE(const auto first, jobs[0]->run(specimen.inputs));
+    std::vector<Specimen> own;
+    std::vector<std::vector<Tensor>> first;
+    for (unsigned i = 0; i < n; ++i) {
+      FRL_HAVE(Specimen mine, raw::with_inputs(specimen, int(i)));
+      FRL_HAVE(auto alone, jobs[i]->run(mine.inputs));
+      own.push_back(std::move(mine));
+      first.push_back(std::move(alone));
+    }
     const int repeats = raw::rounds(target, 20, 100, 400);
     const std::string fault = on_threads(n, [&](unsigned i) -> std::string {
       for (int r = 0; r < repeats; ++r) {
-        const auto got = jobs[i]->run(specimen.inputs);
+        const auto got = jobs[i]->run(own[i].inputs);
         if (!got.ok()) return got.status().message();
-        if (const std::string wrong = same_results(session, specimen, *got, first); !wrong.empty()) return wrong;
+        if (const std::string wrong = same_results(session, own[i], *got, first[i]); !wrong.empty())
+          return wrong;
       }
       return "";
     });
@@ -86,7 +98,8 @@ Outcome memory_race(const Target& target) {
         auto& slot = held[size_t(r) % held.size()];
         if (slot && flags & FRL_SPACE_HOST_VISIBLE)
           for (uint64_t k = 0; k < slot->bytes; ++k)
-            if (static_cast<unsigned char*>(slot->host)[k] != static_cast<unsigned char>(i + 1)) return "buffer: want it left alone while it is held, it changed";
+            if (static_cast<unsigned char*>(slot->host)[k] != static_cast<unsigned char>(i + 1))
+              return "buffer: want it left alone while it is held, it changed";
         auto buffer = session.make_buffer(bytes);
         if (!buffer.ok()) return buffer.status().message();
         slot = std::move(*buffer);
@@ -118,15 +131,17 @@ Outcome compile_race(const Target& target) {
 Outcome everything_race(const Target& target) {
   return raw::with_session(target, [&](Session& session) {
     const auto all = raw::specimens(session);
-    if (all.empty()) return Outcome{Verdict::not_claimed, "none of the suite's specimens is claimed"};
+    if (all.empty())
+      return Outcome{Verdict::not_claimed, "none of the suite's specimens is claimed"};
     const int repeats = raw::rounds(target, 5, 20, 100);
-    const std::string fault = on_threads(std::min(n_threads(target), session.row().max_queues), [&](unsigned i) -> std::string {
-      for (int r = 0; r < repeats; ++r) {
-        const Status status = raw::runs_right(session, all[(i + unsigned(r)) % all.size()]);
-        if (!status.ok()) return status.message();
-      }
-      return "";
-    });
+    const std::string fault = on_threads(
+        std::min(n_threads(target), session.row().max_queues), [&](unsigned i) -> std::string {
+          for (int r = 0; r < repeats; ++r) {
+            const Status status = raw::runs_right(session, all[(i + unsigned(r)) % all.size()]);
+            if (!status.ok()) return status.message();
+          }
+          return "";
+        });
     return raw::outcome_of(fault, uint64_t(repeats));
   });
 }
@@ -135,7 +150,8 @@ Outcome everything_race(const Target& target) {
 Outcome questions_race(const Target& target) {
   return raw::with_session(target, [&](Session& session) {
     const auto all = raw::specimens(session);
-    if (all.empty()) return Outcome{Verdict::not_claimed, "none of the suite's specimens is claimed"};
+    if (all.empty())
+      return Outcome{Verdict::not_claimed, "none of the suite's specimens is claimed"};
     const frl_plugin& table = session.table();
     std::vector<Block> blocks;
     std::vector<uint64_t> estimates;
@@ -147,9 +163,12 @@ Outcome questions_race(const Target& target) {
     const std::string fault = on_threads(n_threads(target), [&](unsigned) -> std::string {
       for (size_t r = 0; r < 500; ++r) {
         const size_t k = r % blocks.size();
-        if (const Status status = session.refuse(blocks[k]); !status.ok()) return cat("refuse: want the same answer as before, yes, got ", status.message());
-        const uint64_t ps = table.estimate ? table.estimate(session.row().own, blocks[k].region()) : 0;
-        if (ps != estimates[k]) return cat("estimate: want the same answer as before, ", estimates[k], ", got ", ps);
+        if (const Status status = session.refuse(blocks[k]); !status.ok())
+          return cat("refuse: want the same answer as before, yes, got ", status.message());
+        const uint64_t ps =
+            table.estimate ? table.estimate(session.row().own, blocks[k].region()) : 0;
+        if (ps != estimates[k])
+          return cat("estimate: want the same answer as before, ", estimates[k], ", got ", ps);
       }
       return "";
     });
@@ -164,7 +183,8 @@ Outcome load_race(const Target& target) {
     for (int r = 0; r < 10; ++r) {
       const auto other = Session::open(target.path, {.device = target.device});
       if (!other.ok()) return other.status().message();
-      if (raw::rows_hash(**other) != rows) return "devices: want the same rows on every thread, got others";
+      if (raw::rows_hash(**other) != rows)
+        return "devices: want the same rows on every thread, got others";
       if ((*other)->open_queue().status().ok()) continue;
       return (*other)->open_queue().status().message();
     }
@@ -177,7 +197,8 @@ Outcome load_race(const Target& target) {
 
 void list_threads(const Target&, std::vector<Case>& cases) {
   cases.push_back({"L/kernel/shared", [](const Target& t) { return shared_kernel(t, 6); }});
-  cases.push_back({"L/kernel/shared_large", [](const Target& t) { return shared_kernel(t, 20'000); }});
+  cases.push_back(
+      {"L/kernel/shared_large", [](const Target& t) { return shared_kernel(t, 20'000); }});
   cases.push_back({"L/race/memory", memory_race});
   cases.push_back({"L/race/compile", compile_race});
   cases.push_back({"L/race/everything", everything_race});

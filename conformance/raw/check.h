@@ -12,9 +12,12 @@ Outcome outcome_of(const Status& status, uint64_t judged = 1);
 Outcome outcome_of(const std::string& fault, uint64_t judged = 1);
 
 // Opens the judged device, runs `check` on it, and looks at what the host noticed.
-Outcome with_session(const Target& target, const std::function<Outcome(Session&)>& check, SessionOptions options = {});
+Outcome with_session(const Target& target, const std::function<Outcome(Session&)>& check,
+                     SessionOptions options = {});
 // The same with the first specimen that the device claims.
-Outcome with_specimen(const Target& target, const std::function<Outcome(Session&, const Specimen&)>& check, SessionOptions options = {});
+Outcome with_specimen(const Target& target,
+                      const std::function<Outcome(Session&, const Specimen&)>& check,
+                      SessionOptions options = {});
 
 // True where the device of the target is there to be opened.
 bool has_device(const Target& target);

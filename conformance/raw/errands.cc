@@ -63,7 +63,9 @@ Status live(Words words, const Point& at) {
   session->library().close();
   // The session's table is gone with the library; nothing is left in it to be given back.
   static_cast<void>(session.release());
-  if (is_mapped(words[0])) return Status(Code::internal, "unload: want the library gone from the process's maps, it is still there");
+  if (is_mapped(words[0]))
+    return Status(Code::internal,
+                  "unload: want the library gone from the process's maps, it is still there");
   at("unloaded");
   return {};
 }
@@ -102,7 +104,8 @@ int keep_still(Words words, std::string& report) {
     const std::string before = aspect.read();
     const auto look = [&](const char* point) {
       const std::string now = aspect.read();
-      if (now != before && report.empty()) report = cat(aspect.name, ": changed when ", point, ": was ", before, ", is ", now);
+      if (now != before && report.empty())
+        report = cat(aspect.name, ": changed when ", point, ": was ", before, ", is ", now);
     };
     const Status status = live(words, look);
     if (!report.empty()) return 1;
@@ -131,7 +134,8 @@ int save(Words words, std::string& report) {
   if (!session.ok()) return failed(session.status(), report);
   const auto bytes = serialised(**session);
   if (!bytes.ok()) return failed(bytes.status(), report);
-  std::ofstream(words[2], std::ios::binary).write(reinterpret_cast<const char*>(bytes->data()), std::streamsize(bytes->size()));
+  std::ofstream(words[2], std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes->data()), std::streamsize(bytes->size()));
   report = cat(bytes->size());
   return 0;
 }
@@ -147,7 +151,8 @@ int restore(Words words, std::string& report) {
   if (!first.ok()) return failed(first.status(), report);
   auto queue = (*session)->open_queue();
   if (!queue.ok()) return failed(queue.status(), report);
-  auto job = Job::make(**session, **queue, first->graph, {.compile = {.cached = cached, .restore_only = true}});
+  auto job = Job::make(**session, **queue, first->graph,
+                       {.compile = {.cached = cached, .restore_only = true}});
   if (!job.ok()) return report = code_name(job.status().code()), 0;
   const auto got = (*job)->run(first->inputs);
   if (!got.ok()) return failed(got.status(), report);
@@ -156,8 +161,12 @@ int restore(Words words, std::string& report) {
   return 0;
 }
 
-constexpr Errand kErrands[] = {{kExitAt, exit_at}, {kWatchEntry, watch_entry}, {kKeepStill, keep_still},
-                               {kClaimsHash, claims_hash}, {kSave, save}, {kRestore, restore}};
+constexpr Errand kErrands[] = {{kExitAt, exit_at},
+                               {kWatchEntry, watch_entry},
+                               {kKeepStill, keep_still},
+                               {kClaimsHash, claims_hash},
+                               {kSave, save},
+                               {kRestore, restore}};
 
 }  // namespace
 
@@ -166,10 +175,22 @@ std::span<const Errand> errands() { return kErrands; }
 uint64_t rows_hash(const Session& session) {
   const DeviceRow& row = session.row();
   uint64_t h = row.claims_hash();
-  for (const std::string& text : {row.name, row.architecture, row.driver, row.pci}) h = hash_bytes(text.data(), text.size(), h);
+  for (const std::string& text : {row.name, row.architecture, row.driver, row.pci})
+    h = hash_bytes(text.data(), text.size(), h);
   const Cost& c = row.cost;
-  const uint64_t numbers[] = {row.fingerprint, row.flags, row.max_queues, row.state, c.dispatch_ps, c.round_trip_ps, c.memory_ps_per_kib,
-                              c.to_device_ps_per_kib, c.from_device_ps_per_kib, c.readback_ps_per_kib, c.host_thunk_ps, c.minimum_gain_ps, c.basis};
+  const uint64_t numbers[] = {row.fingerprint,
+                              row.flags,
+                              row.max_queues,
+                              row.state,
+                              c.dispatch_ps,
+                              c.round_trip_ps,
+                              c.memory_ps_per_kib,
+                              c.to_device_ps_per_kib,
+                              c.from_device_ps_per_kib,
+                              c.readback_ps_per_kib,
+                              c.host_thunk_ps,
+                              c.minimum_gain_ps,
+                              c.basis};
   h = hash_bytes(numbers, sizeof numbers, h);
   h = hash_bytes(row.uuid.data(), row.uuid.size(), h);
   h = hash_bytes(c.arithmetic.data(), c.arithmetic.size() * sizeof(frl_rate), h);

@@ -16,7 +16,8 @@ T row(const frl_rows& rows, uint32_t i) {
 
 }  // namespace
 
-Result<std::unique_ptr<Job>> Job::make(Session& session, Queue& queue, const Graph& graph, const JobOptions& options) {
+Result<std::unique_ptr<Job>> Job::make(Session& session, Queue& queue, const Graph& graph,
+                                       const JobOptions& options) {
   std::unique_ptr<Job> out(new Job(session, queue, graph));
   FRL_TRY(out->compile(options));
   FRL_TRY(out->make_memory());
@@ -48,7 +49,8 @@ Status Job::place_parameters() {
   Request request;
   for (size_t v = 0; v < graph_.n_values(); ++v)
     if (const Tensor* known = graph_.known(ValueId(v)); known && known->n_elements())
-      request.copies.push_back(copy_of(whole(buffers_[ValueId(v)]), address(known->bytes().data()), known->bytes().size()));
+      request.copies.push_back(copy_of(whole(buffers_[ValueId(v)]), address(known->bytes().data()),
+                                       known->bytes().size()));
   return request.copies.empty() ? Status() : queue_.finish(request);
 }
 
@@ -69,12 +71,14 @@ Status Job::pack(size_t node, SegmentRows& rows) {
     const auto pack = row<frl_pack>(kernel.packs, i);
     const Node& of = graph_.node(NodeId(node));
     if (pack.input >= of.operands.size() || pack.space >= session_.row().spaces.size())
-      return Status(Code::internal, cat("packs: want an input and a space that exist, got ", pack.input, " and ", pack.space));
+      return Status(Code::internal, cat("packs: want an input and a space that exist, got ",
+                                        pack.input, " and ", pack.space));
     FRL_LET(auto target, session_.make_buffer(pack.bytes, pack.space));
     const auto n = uint32_t(rows.args.size());
     rows.steps.push_back({&kernel, n, 2, 0, 0, pack.input + 1, 0});
     rows.args.push_back({n, 0, 0}), rows.args.push_back({n + 1, 0, 0});
-    rows.fixed.push_back(whole(buffers_[of.operands[pack.input]])), rows.fixed.push_back(whole(target));
+    rows.fixed.push_back(whole(buffers_[of.operands[pack.input]])),
+        rows.fixed.push_back(whole(target));
     packed_[{node, pack.input}] = target.get();
     extra_.push_back(std::move(target));
   }
@@ -91,7 +95,8 @@ Status Job::record(const JobOptions& options) {
   if (options.late) {
     late_.assign(graph_.inputs().begin(), graph_.inputs().end());
     for (const Output& output : graph_.outputs())
-      if (std::find(late_.begin(), late_.end(), output.value) == late_.end()) late_.push_back(output.value);
+      if (std::find(late_.begin(), late_.end(), output.value) == late_.end())
+        late_.push_back(output.value);
   }
   more_late_ = options.more_late;
   segment_.n_late = uint32_t(late_.size()) + more_late_;
@@ -108,7 +113,9 @@ Status Job::add_step(size_t n, uint32_t repeats) {
     if (node.operands[i] == kNoValue) continue;
     const auto packed = packed_.find({n, uint32_t(i)});
     if (packed != packed_.end()) segment_.fixed.push_back({packed->second, 0});
-    args.push_back({packed != packed_.end() ? segment_.n_late + uint32_t(segment_.fixed.size() - 1) : binding_of(node.operands[i]), 0, 0});
+    args.push_back({packed != packed_.end() ? segment_.n_late + uint32_t(segment_.fixed.size() - 1)
+                                            : binding_of(node.operands[i]),
+                    0, 0});
   }
   for (ValueId result : node.results) args.push_back({binding_of(result), 0, 0});
   if (kernels_[n]->scratch_bytes) {
@@ -136,7 +143,8 @@ std::vector<frl_copy> Job::uploads(std::span<const Tensor> inputs) {
   std::vector<frl_copy> out;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].n_elements())
-      out.push_back(copy_of(whole(buffers_[graph_.inputs()[i]]), address(inputs[i].bytes().data()), inputs[i].bytes().size()));
+      out.push_back(copy_of(whole(buffers_[graph_.inputs()[i]]), address(inputs[i].bytes().data()),
+                            inputs[i].bytes().size()));
   return out;
 }
 
@@ -150,7 +158,9 @@ Status Job::wipe() {
   std::vector<Tensor> zeros;
   for (const Output& output : graph_.outputs()) {
     zeros.emplace_back(graph_.type(output.value));
-    request.copies.push_back(copy_of(whole(buffers_[output.value]), address(zeros.back().bytes().data()), zeros.back().bytes().size()));
+    request.copies.push_back(copy_of(whole(buffers_[output.value]),
+                                     address(zeros.back().bytes().data()),
+                                     zeros.back().bytes().size()));
   }
   return queue_.finish(request);
 }
@@ -171,7 +181,9 @@ Result<std::vector<Tensor>> Job::download() {
     Tensor tensor(graph_.type(output.value));
     // What is not written shows: no result of small integers has these bits.
     std::memset(tensor.mutable_data(), 0xB7, tensor.bytes().size());
-    if (tensor.n_elements()) request.copies.push_back(copy_of(address(tensor.mutable_data()), whole(buffers_[output.value]), tensor.bytes().size()));
+    if (tensor.n_elements())
+      request.copies.push_back(copy_of(address(tensor.mutable_data()),
+                                       whole(buffers_[output.value]), tensor.bytes().size()));
     out.push_back(std::move(tensor));
   }
   if (!request.copies.empty()) FRL_TRY(queue_.finish(request));
@@ -188,8 +200,10 @@ Status runs_right(Session& session, const Specimen& specimen) {
   FRL_LET(auto queue, session.open_queue());
   FRL_LET(auto job, Job::make(session, *queue, specimen.graph));
   FRL_LET(const auto got, job->run(specimen.inputs));
-  if (const std::string wrong = differs(specimen, got); !wrong.empty()) return Status(Code::internal, wrong);
-  if (const std::string misuse = session.misuse(); !misuse.empty()) return Status(Code::internal, misuse);
+  if (const std::string wrong = differs(specimen, got); !wrong.empty())
+    return Status(Code::internal, wrong);
+  if (const std::string misuse = session.misuse(); !misuse.empty())
+    return Status(Code::internal, misuse);
   return {};
 }
 

@@ -8,17 +8,19 @@
 namespace ferrule::conformance::raw {
 
 struct JobOptions {
-  bool late = true;    // the graph's inputs and outputs are bound at each submit, else fixed
+  bool late = true;  // the graph's inputs and outputs are bound at each submit, else fixed
   CompileOptions compile;
   uint32_t repeats = 1;    // how often the steps follow each other in the segment
   uint32_t more_late = 0;  // late bindings beyond those that are used
-  const frl_kernel* kernel = nullptr;  // of a graph with one node: somebody's own, which outlives the job
+  const frl_kernel* kernel =
+      nullptr;  // of a graph with one node: somebody's own, which outlives the job
 };
 
 class Job {
  public:
   // Compiles, packs what kernels want packed, uploads parameters, records.
-  static Result<std::unique_ptr<Job>> make(Session& session, Queue& queue, const Graph& graph, const JobOptions& options = {});
+  static Result<std::unique_ptr<Job>> make(Session& session, Queue& queue, const Graph& graph,
+                                           const JobOptions& options = {});
 
   // Upload, run, download, each a submit of its own, in order on the queue; waits for the last.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
@@ -36,7 +38,8 @@ class Job {
   const frl_recording* recording() const { return recording_.get(); }
 
  private:
-  Job(Session& session, Queue& queue, const Graph& graph) : session_(session), queue_(queue), graph_(graph) {}
+  Job(Session& session, Queue& queue, const Graph& graph)
+      : session_(session), queue_(queue), graph_(graph) {}
   Status compile(const JobOptions& options);
   Status make_memory();
   Status place_parameters();

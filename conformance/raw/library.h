@@ -1,4 +1,5 @@
-// One plugin opened by hand: its entry, offers to it, and structs that are longer than this side knows.
+// One plugin opened by hand: its entry, offers to it, and structs that are longer than this side
+// knows.
 #pragma once
 
 #include <cstring>
@@ -14,8 +15,18 @@ constexpr unsigned char kGarbage = 0xA5;  // behind structs and rows that are lo
 
 // What the suite makes longer, as a newer host would.
 enum Part : uint32_t {
-  kPartHost = 1, kPartCompile = 2, kPartSpaceRequest = 4, kPartSegment = 8, kPartSubmit = 16, kPartRegion = 32,
-  kPartSteps = 64, kPartArgs = 128, kPartExtents = 256, kPartBindings = 512, kPartCopies = 1024, kPartWaits = 2048,
+  kPartHost = 1,
+  kPartCompile = 2,
+  kPartSpaceRequest = 4,
+  kPartSegment = 8,
+  kPartSubmit = 16,
+  kPartRegion = 32,
+  kPartSteps = 64,
+  kPartArgs = 128,
+  kPartExtents = 256,
+  kPartBindings = 512,
+  kPartCopies = 1024,
+  kPartWaits = 2048,
   kPartRegionRows = 4096
 };
 struct Longer {
@@ -42,9 +53,11 @@ class Grown {
 class GrownRows {
  public:
   template <class T>
-  GrownRows(std::span<const T> rows, uint32_t longer_by) : n_(uint32_t(rows.size())), stride_(uint32_t(sizeof(T)) + longer_by) {
+  GrownRows(std::span<const T> rows, uint32_t longer_by)
+      : n_(uint32_t(rows.size())), stride_(uint32_t(sizeof(T)) + longer_by) {
     words_.assign((uint64_t(n_) * stride_ + 7) / 8, 0xA5A5A5A5A5A5A5A5u);
-    for (size_t i = 0; i < rows.size(); ++i) std::memcpy(reinterpret_cast<char*>(words_.data()) + i * stride_, &rows[i], sizeof(T));
+    for (size_t i = 0; i < rows.size(); ++i)
+      std::memcpy(reinterpret_cast<char*>(words_.data()) + i * stride_, &rows[i], sizeof(T));
   }
   frl_rows table() const { return {words_.empty() ? nullptr : words_.data(), n_, stride_}; }
 
@@ -76,7 +89,8 @@ class Library {
 
   frl_entry_fn entry() const { return entry_; }
   // The entry's answer to an offer that is longer by some bytes.
-  const frl_plugin* offer(uint32_t min_minor, uint32_t max_minor, Error& error, uint32_t longer_by = 0, uint64_t features = 0) const;
+  const frl_plugin* offer(uint32_t min_minor, uint32_t max_minor, Error& error,
+                          uint32_t longer_by = 0, uint64_t features = 0) const;
 
  private:
   Library() = default;

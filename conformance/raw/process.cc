@@ -58,7 +58,9 @@ bool collect(Pipe& report, Pipe& output, Ended& out, int timeout_ms) {
   for (;;) {
     std::array<pollfd, 2> polled{{{report.ends[0], POLLIN, 0}, {output.ends[0], POLLIN, 0}}};
     if (report.ends[0] < 0 && output.ends[0] < 0) return true;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          end - std::chrono::steady_clock::now())
+                          .count();
     if (left <= 0 || ::poll(polled.data(), polled.size(), int(left)) <= 0) return false;
     for (size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].fd < 0 || polled[i].revents == 0) continue;
@@ -79,8 +81,11 @@ std::string Ended::how() const {
   return signal ? cat("signal ", signal) : cat("rc ", rc);
 }
 
-Result<Ended> run_errand(const std::string& name, const std::vector<std::string>& arguments, int timeout_ms) {
-  if (!served) return Status(Code::internal, "errand: want a main() that calls serve_errand(), this program's does not");
+Result<Ended> run_errand(const std::string& name, const std::vector<std::string>& arguments,
+                         int timeout_ms) {
+  if (!served)
+    return Status(Code::internal,
+                  "errand: want a main() that calls serve_errand(), this program's does not");
   Pipe report, output;
   std::vector<std::string> words = {"ferrule-conformance", kMark, name};
   words.insert(words.end(), arguments.begin(), arguments.end());

@@ -13,20 +13,22 @@
 namespace ferrule::conformance::raw {
 
 struct Ended {
-  int rc = -1;           // of the process; -1 if a signal ended it
+  int rc = -1;  // of the process; -1 if a signal ended it
   int signal = 0;
   bool timed_out = false;
-  std::string report;    // what the errand wrote with its own pen
-  std::string output;    // what went to stdout and stderr
+  std::string report;  // what the errand wrote with its own pen
+  std::string output;  // what went to stdout and stderr
   // "rc 3", "signal 11", "no end within 20 s"
   std::string how() const;
 };
 
 // Runs one errand to its end. Several may run at once.
 //   errors  internal if main() does not call serve_errand()
-Result<Ended> run_errand(const std::string& name, const std::vector<std::string>& arguments, int timeout_ms = 20'000);
+Result<Ended> run_errand(const std::string& name, const std::vector<std::string>& arguments,
+                         int timeout_ms = 20'000);
 
-// First in main(): if the command line is an errand's, runs it and returns what main() shall return.
+// First in main(): if the command line is an errand's, runs it and returns what main() shall
+// return.
 std::optional<int> serve_errand(int argc, char** argv);
 
 // An errand: its arguments, what it reports, and its exit code.

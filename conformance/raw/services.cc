@@ -32,8 +32,10 @@ bool untouched(const unsigned char* guard) {
 
 }  // namespace
 
-Services::Services(ServiceOptions options) : options_(std::move(options)), workers_(options_.workers) {
-  for (const auto& [key, value] : options_.settings) setting_rows_.push_back({text(key), text(value)});
+Services::Services(ServiceOptions options)
+    : options_(std::move(options)), workers_(options_.workers) {
+  for (const auto& [key, value] : options_.settings)
+    setting_rows_.push_back({text(key), text(value)});
   table_.resize((sizeof(frl_host) + options_.longer_by + 7) / 8);
   std::memset(table_.data(), kGarbage, table_.size() * 8);
   frl_host host{};
@@ -41,7 +43,8 @@ Services::Services(ServiceOptions options) : options_(std::move(options)), worke
   host.self = this;
   host.settings = {setting_rows_.data(), uint32_t(setting_rows_.size()), sizeof(frl_setting)};
   host.max_workers = options_.workers;
-  host.alloc = alloc, host.release = release, host.log = log, host.team = team, host.barrier = barrier;
+  host.alloc = alloc, host.release = release, host.log = log, host.team = team,
+  host.barrier = barrier;
   std::memcpy(table_.data(), &host, sizeof host);
 }
 
@@ -77,9 +80,12 @@ void* Services::alloc(void* self, uint64_t bytes, uint64_t align_bytes) {
       if (due == 1) return nullptr;
       break;
     }
-  if (bytes > UINT64_MAX / 2 || (s.options_.most_bytes && uint64_t(s.live_bytes_) + bytes > s.options_.most_bytes)) return nullptr;
+  if (bytes > UINT64_MAX / 2 ||
+      (s.options_.most_bytes && uint64_t(s.live_bytes_) + bytes > s.options_.most_bytes))
+    return nullptr;
   const uint64_t align = std::max<uint64_t>(align_bytes, 16);
-  auto* p = static_cast<unsigned char*>(std::aligned_alloc(align, (bytes + kGuardBytes + align - 1) / align * align));
+  auto* p = static_cast<unsigned char*>(
+      std::aligned_alloc(align, (bytes + kGuardBytes + align - 1) / align * align));
   if (!p) return nullptr;
   std::memset(p + bytes, kGuard, kGuardBytes);
   const std::lock_guard lock(s.mutex_);
@@ -98,10 +104,12 @@ void Services::release(void* self, void* p, uint64_t bytes, uint64_t align_bytes
     const auto it = s.blocks_.find(p);
     if (it != s.blocks_.end()) block = it->second, s.blocks_.erase(it);
   }
-  if (block.align_bytes == 0) return s.blame("host.release: want memory that alloc gave and that is still held, got other memory");
+  if (block.align_bytes == 0)
+    return s.blame(
+        "host.release: want memory that alloc gave and that is still held, got other memory");
   if (block.bytes != bytes || block.align_bytes != align_bytes)
-    s.blame(cat("host.release: want the sizes of the request, ", block.bytes, " bytes aligned to ", block.align_bytes, ", got ", bytes,
-                " aligned to ", align_bytes));
+    s.blame(cat("host.release: want the sizes of the request, ", block.bytes, " bytes aligned to ",
+                block.align_bytes, ", got ", bytes, " aligned to ", align_bytes));
   if (!untouched(static_cast<unsigned char*>(p) + block.bytes))
     s.blame(cat("host.alloc: a block of ", block.bytes, " bytes was written past its end"));
   s.live_bytes_ -= int64_t(block.bytes), --s.live_blocks_;
@@ -116,29 +124,34 @@ void Services::log(void* self, uint32_t level, const char* given, uint64_t n) {
   if (!given && n) s.blame("host.log: want a text, got NULL");
 }
 
-int32_t Services::team(void* self, uint32_t wanted, uint64_t scratch_bytes, void(FRL_CALL* fn)(void*, const frl_worker*), void* arg) {
+int32_t Services::team(void* self, uint32_t wanted, uint64_t scratch_bytes,
+                       void(FRL_CALL* fn)(void*, const frl_worker*), void* arg) {
   auto& s = *static_cast<Services*>(self);
   s.called("team");
   ++s.team_runs_;
   for (uint64_t due = s.fail_teams_; due != 0;)
     if (s.fail_teams_.compare_exchange_weak(due, due - 1)) return FRL_NO_MEMORY;
-  return s.options_.team ? s.options_.team->run(wanted, scratch_bytes, fn, arg) : s.run_team(wanted, scratch_bytes, fn, arg);
+  return s.options_.team ? s.options_.team->run(wanted, scratch_bytes, fn, arg)
+                         : s.run_team(wanted, scratch_bytes, fn, arg);
 }
 
-int32_t Services::run_team(uint32_t wanted, uint64_t scratch_bytes, void(FRL_CALL* fn)(void*, const frl_worker*), void* arg) {
+int32_t Services::run_team(uint32_t wanted, uint64_t scratch_bytes,
+                           void(FRL_CALL* fn)(void*, const frl_worker*), void* arg) {
   const uint32_t n = in_team ? 1 : std::max(1u, std::min(wanted, workers_.load()));
   if (scratch_bytes > UINT64_MAX / 2) return FRL_NO_MEMORY;
   std::barrier<> barrier(n);
   std::vector<std::unique_ptr<void, void (*)(void*)>> scratch;
   for (uint32_t i = 0; i < n; ++i) {
-    scratch.emplace_back(std::aligned_alloc(64, (scratch_bytes + kGuardBytes + 63) / 64 * 64), std::free);
+    scratch.emplace_back(std::aligned_alloc(64, (scratch_bytes + kGuardBytes + 63) / 64 * 64),
+                         std::free);
     if (!scratch.back()) return FRL_NO_MEMORY;
     std::memset(static_cast<char*>(scratch.back().get()) + scratch_bytes, kGuard, kGuardBytes);
   }
   const auto member = [&](uint32_t id) {
     Worker w;
     std::memset(w.garbage, kGarbage, sizeof w.garbage);
-    w.part.head = {uint32_t(sizeof(frl_worker) + options_.longer_by), FRL_TAG_WORKER}, w.part.id = id, w.part.n = n;
+    w.part.head = {uint32_t(sizeof(frl_worker) + options_.longer_by), FRL_TAG_WORKER},
+    w.part.id = id, w.part.n = n;
     w.part.scratch = scratch[id].get(), w.part.scratch_bytes = scratch_bytes, w.barrier = &barrier;
     const bool before = in_team;
     const uint64_t control = fp_control();
@@ -146,7 +159,8 @@ int32_t Services::run_team(uint32_t wanted, uint64_t scratch_bytes, void(FRL_CAL
     fn(arg, &w.part);
     in_team = before;
     if (fp_control() != control) blame("host.team: a worker came back with other FP control");
-    if (!untouched(static_cast<unsigned char*>(w.part.scratch) + scratch_bytes)) blame("host.team: a worker wrote past its scratch");
+    if (!untouched(static_cast<unsigned char*>(w.part.scratch) + scratch_bytes))
+      blame("host.team: a worker wrote past its scratch");
   };
   std::vector<std::thread> threads;
   for (uint32_t id = 1; id < n; ++id) threads.emplace_back(member, id);

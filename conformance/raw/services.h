@@ -1,7 +1,7 @@
 // A host of the suite's own: services that count, fail on request, and notice misuse.
 //
-// Shares no code with the core's host, so that a plugin is not judged by the code it will meet; only
-// where time is measured may the workers be those of the core's team.
+// Shares no code with the core's host, so that a plugin is not judged by the code it will meet;
+// only where time is measured may the workers be those of the core's team.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@
 namespace ferrule::conformance::raw {
 
 struct ServiceOptions {
-  uint32_t workers = 2;       // of a team
-  uint32_t longer_by = 0;     // garbage bytes behind frl_host and frl_worker, counted in their sizes
-  uint64_t most_bytes = 0;    // alloc answers NULL beyond; 0 no limit
+  uint32_t workers = 2;     // of a team
+  uint32_t longer_by = 0;   // garbage bytes behind frl_host and frl_worker, counted in their sizes
+  uint64_t most_bytes = 0;  // alloc answers NULL beyond; 0 no limit
   std::vector<std::pair<std::string, std::string>> settings;
   std::shared_ptr<Team> team;  // whose workers run; null: threads that are started for each run
 };
@@ -63,7 +63,8 @@ class Services {
   static void FRL_CALL barrier(void* self, const frl_worker* worker);
   void blame(const std::string& text);
   void called(const char* slot);
-  int32_t run_team(uint32_t wanted, uint64_t scratch_bytes, void(FRL_CALL* fn)(void*, const frl_worker*), void* arg);
+  int32_t run_team(uint32_t wanted, uint64_t scratch_bytes,
+                   void(FRL_CALL* fn)(void*, const frl_worker*), void* arg);
 
   ServiceOptions options_;
   std::vector<frl_setting> setting_rows_;

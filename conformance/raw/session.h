@@ -77,7 +77,8 @@ class Queue {
 class Session {
  public:
   //   errors  those of load, entry, devices and open; not_found if there is no such device
-  static Result<std::unique_ptr<Session>> open(const std::string& path, SessionOptions options = {});
+  static Result<std::unique_ptr<Session>> open(const std::string& path,
+                                               SessionOptions options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -95,7 +96,8 @@ class Session {
   Status quiesce();  // the services call every later use a misuse
 
   Result<Held<frl_kernel>> compile(const Block& region, const CompileOptions& options = {});
-  Result<Held<frl_buffer>> make_buffer(uint64_t size_bytes, uint32_t space = 0, void* import = nullptr, bool read_only = false);
+  Result<Held<frl_buffer>> make_buffer(uint64_t size_bytes, uint32_t space = 0,
+                                       void* import = nullptr, bool read_only = false);
   Result<std::unique_ptr<Queue>> open_queue();
   Status refuse(const Block& region) const;
   //   errors  unsupported if the plugin has no such slot; internal if it writes past its room
@@ -117,7 +119,9 @@ class Session {
 
 inline frl_binding whole(const Held<frl_buffer>& buffer) { return {buffer.get(), 0}; }
 inline frl_binding address(const void* p) { return {nullptr, reinterpret_cast<uint64_t>(p)}; }
-inline frl_copy copy_of(frl_binding target, frl_binding source, uint64_t n) { return {target, source, n, 1, int64_t(n), int64_t(n)}; }
+inline frl_copy copy_of(frl_binding target, frl_binding source, uint64_t n) {
+  return {target, source, n, 1, int64_t(n), int64_t(n)};
+}
 
 // The block as a newer core would send it: head and rows longer, garbage behind.
 Block grown_block(const Block& block, uint32_t head_by, uint32_t rows_by);

@@ -55,15 +55,28 @@ constexpr Text kTexts[] = {
     return %s "s"
   return %y "y"
 )"},
-    {"add", true, "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %b = input $T[$N,5] \"b\"\n  %y = add %x, %b\n  return %y \"y\"\n"},
-    {"mul", true, "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %b = input $T[$N,5] \"b\"\n  %y = mul %x, %b\n  return %y \"y\"\n"},
+    {"add", true,
+     "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %b = input $T[$N,5] \"b\"\n  %y = add %x, %b\n  "
+     "return %y \"y\"\n"},
+    {"mul", true,
+     "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %b = input $T[$N,5] \"b\"\n  %y = mul %x, %b\n  "
+     "return %y \"y\"\n"},
     {"relu", true, "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %y = relu %x\n  return %y \"y\"\n"},
     {"neg", true, "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %y = neg %x\n  return %y \"y\"\n"},
-    {"matmul", true, "graph \"g\"\n  %x = input $T[$N,8] \"x\"\n  %w = input $T[8,8] \"w\"\n  %y = matmul %x, %w\n  return %y \"y\"\n"},
-    {"matmul_weight", false, "graph \"g\"\n  %x = input $T[$N,8] \"x\"\n  %w = parameter $T[8,8] \"w\" = random 1\n  %y = matmul %x, %w\n  return %y \"y\"\n"},
-    {"transpose", true, "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %y = transpose %x {order=[-1,-2]}\n  return %y \"y\"\n"},
-    {"softmax", false, "graph \"g\"\n  %x = input $T[$N,7] \"x\"\n  %y = softmax %x {axis=-1}\n  return %y \"y\"\n"},
-    {"reduce", true, "graph \"g\"\n  %x = input $T[$N,7] \"x\"\n  %y = reduce %x {by=49, axes=[-1]}\n  return %y \"y\"\n"},
+    {"matmul", true,
+     "graph \"g\"\n  %x = input $T[$N,8] \"x\"\n  %w = input $T[8,8] \"w\"\n  %y = matmul %x, %w\n "
+     " return %y \"y\"\n"},
+    {"matmul_weight", false,
+     "graph \"g\"\n  %x = input $T[$N,8] \"x\"\n  %w = parameter $T[8,8] \"w\" = random 1\n  %y = "
+     "matmul %x, %w\n  return %y \"y\"\n"},
+    {"transpose", true,
+     "graph \"g\"\n  %x = input $T[$N,5] \"x\"\n  %y = transpose %x {order=[-1,-2]}\n  return %y "
+     "\"y\"\n"},
+    {"softmax", false,
+     "graph \"g\"\n  %x = input $T[$N,7] \"x\"\n  %y = softmax %x {axis=-1}\n  return %y \"y\"\n"},
+    {"reduce", true,
+     "graph \"g\"\n  %x = input $T[$N,7] \"x\"\n  %y = reduce %x {by=49, axes=[-1]}\n  return %y "
+     "\"y\"\n"},
 };
 constexpr const char* kTypes[] = {"f32", "f16", "bf16", "f64", "i32", "i64", "u8", "i8"};
 
@@ -74,18 +87,14 @@ std::string filled(std::string text, const char* type, int64_t rows) {
   return text;
 }
 
-std::optional<Specimen> try_text(const Session& session, const Text& row, int64_t rows, bool evaluated) {
+std::optional<Specimen> try_text(const Session& session, const Text& row, int64_t rows,
+                                 bool evaluated) {
   for (const char* type : kTypes) {
     auto graph = parse_graph(filled(row.text, type, rows));
     if (!graph.ok() || !admits(session, *graph, NodeId(0))) continue;
-    Specimen out{cat(row.name, "/", type), std::move(*graph), {}, {}, row.exact};
-    int seed = 0;
-    for (ValueId id : out.graph.inputs()) out.inputs.push_back(ramp(out.graph.value(id).type, ++seed));
-    if (!evaluated) return out;
-    auto want = evaluate(out.graph, out.inputs);
-    if (!want.ok()) continue;
-    out.want = std::move(*want);
-    return out;
+    const Specimen bare{cat(row.name, "/", type), std::move(*graph), {}, {}, row.exact};
+    if (!evaluated) return bare;
+    if (auto out = with_inputs(bare, 0); out.ok()) return std::move(*out);
   }
   return {};
 }
@@ -95,7 +104,17 @@ std::optional<Specimen> try_text(const Session& session, const Text& row, int64_
 Tensor ramp(const TensorType& type, int seed) {
   Tensor out(type);
   const int low = is_unsigned_int(type.type) ? 0 : -3;
-  for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double((i * 5 + seed * 3) % 7 + low));
+  for (int64_t i = 0; i < out.n_elements(); ++i)
+    out.set_f64(i, double((i * 5 + seed * 3) % 7 + low));
+  return out;
+}
+
+Result<Specimen> with_inputs(const Specimen& specimen, int seed) {
+  Specimen out = specimen;
+  out.inputs.clear();
+  for (ValueId id : out.graph.inputs())
+    out.inputs.push_back(ramp(out.graph.value(id).type, ++seed));
+  FRL_LET(out.want, evaluate(out.graph, out.inputs));
   return out;
 }
 
@@ -115,26 +134,35 @@ std::vector<Specimen> specimens(const Session& session, int64_t rows) {
 Result<Specimen> specimen(const Session& session, int64_t rows, bool evaluated) {
   for (const Text& row : kTexts)
     if (auto found = try_text(session, row, rows, evaluated)) return std::move(*found);
-  return Status(Code::not_claimed, "specimen: want a device that claims one of pointwise, add, relu, matmul, transpose, softmax, reduce");
+  return Status(Code::not_claimed,
+                "specimen: want a device that claims one of pointwise, add, relu, matmul, "
+                "transpose, softmax, reduce");
 }
 
 Result<Block> block_of(const Graph& graph, NodeId id, const DeviceRow& row) {
   const Node& node = graph.node(id);
   std::vector<Placed> operands, results(node.results.size());
   const uint32_t align = row.spaces.empty() ? 1 : row.spaces[0].align_bytes;
-  for (ValueId value : node.operands) operands.push_back({value != kNoValue && graph.value(value).role == Role::parameter, false, align, {}});
+  for (ValueId value : node.operands)
+    operands.push_back(
+        {value != kNoValue && graph.value(value).role == Role::parameter, false, align, {}});
   for (Placed& result : results) result.align_bytes = align;
   return encode_region(graph, node, operands, results, FRL_COMPUTE_IEEE);
 }
 
 std::string differs(const Specimen& specimen, std::span<const Tensor> got) {
-  if (got.size() != specimen.want.size()) return cat("results: want ", specimen.want.size(), ", got ", got.size());
+  if (got.size() != specimen.want.size())
+    return cat("results: want ", specimen.want.size(), ", got ", got.size());
   for (size_t r = 0; r < got.size(); ++r) {
     const Tensor& want = specimen.want[r];
-    if (got[r].type() != want.type()) return cat("result ", r, ": want ", to_string(want.type()), ", got ", to_string(got[r].type()));
+    if (got[r].type() != want.type())
+      return cat("result ", r, ": want ", to_string(want.type()), ", got ",
+                 to_string(got[r].type()));
     for (int64_t i = 0; i < want.n_elements(); ++i) {
-      const double a = got[r].at_f64(i), b = want.at_f64(i), bound = specimen.exact ? 0 : 0.02 * (1 + std::abs(b));
-      if (!(std::abs(a - b) <= bound)) return cat(specimen.name, ": result ", r, ", element ", i, ": want ", b, ", got ", a);
+      const double a = got[r].at_f64(i), b = want.at_f64(i),
+                   bound = specimen.exact ? 0 : 0.02 * (1 + std::abs(b));
+      if (!(std::abs(a - b) <= bound))
+        return cat(specimen.name, ": result ", r, ", element ", i, ": want ", b, ", got ", a);
     }
   }
   return "";

@@ -21,6 +21,9 @@ std::vector<Specimen> specimens(const Session& session, int64_t rows = 6);
 //   evaluated  false: `want` stays empty, for work that is only timed
 Result<Specimen> specimen(const Session& session, int64_t rows = 6, bool evaluated = true);
 
+// The same graph with other inputs.
+Result<Specimen> with_inputs(const Specimen& specimen, int seed);
+
 // Small integers, of both signs where the type has them.
 Tensor ramp(const TensorType& type, int seed);
 // True if the device claims the node and does not refuse it.

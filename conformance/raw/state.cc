@@ -27,7 +27,8 @@ namespace {
 size_t entries(const char* folder) {
   std::error_code code;
   size_t n = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) n += !entry.path().empty();
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code))
+    n += !entry.path().empty();
   return n;
 }
 
@@ -67,7 +68,8 @@ std::string timers() {
   for (int which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
     itimerval now{};
     getitimer(__itimer_which_t(which), &now);
-    out += cat(now.it_interval.tv_sec, ".", now.it_interval.tv_usec, now.it_value.tv_sec || now.it_value.tv_usec ? "on " : "off ");
+    out += cat(now.it_interval.tv_sec, ".", now.it_interval.tv_usec,
+               now.it_value.tv_sec || now.it_value.tv_usec ? "on " : "off ");
   }
   return out;
 }

@@ -7,7 +7,8 @@
 
 namespace ferrule::conformance::raw {
 
-// Rounding mode, denormal and trap bits of the calling thread; the sticky status flags are left out.
+// Rounding mode, denormal and trap bits of the calling thread; the sticky status flags are left
+// out.
 uint64_t fp_control();
 
 size_t open_descriptors();

@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 
@@ -29,14 +29,15 @@ constexpr Call kCalls[] = {
 #ifdef SYS_openat2
     {SYS_openat2, "openat2"},
 #endif
-    {SYS_socket, "socket"},     {SYS_clone, "clone"},
+    {SYS_socket, "socket"},   {SYS_clone, "clone"},
 #ifdef SYS_clone3
     {SYS_clone3, "clone3"},
 #endif
 #ifdef SYS_fork
-    {SYS_fork, "fork"},         {SYS_vfork, "vfork"},
+    {SYS_fork, "fork"},       {SYS_vfork, "vfork"},
 #endif
-    {SYS_execve, "execve"},     {SYS_memfd_create, "memfd_create"}, {SYS_ioctl, "ioctl"},
+    {SYS_execve, "execve"},   {SYS_memfd_create, "memfd_create"},
+    {SYS_ioctl, "ioctl"},
 };
 constexpr size_t kMost = 64;
 std::atomic<size_t> n_tried{0};
@@ -68,14 +69,16 @@ bool install_filter() {
   code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
   for (size_t i = 0; i < n; ++i)
-    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(kCalls[i].number), uint8_t(n - i), 0));
+    code.push_back(
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(kCalls[i].number), uint8_t(n - i), 0));
   code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
   struct sigaction action {};
   action.sa_sigaction = on_trap, action.sa_flags = SA_SIGINFO;
   sigaction(SIGSYS, &action, nullptr);
   const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace ferrule::conformance::raw {
 
-// Runs `fn` with such calls refused, and names those that were tried ("openat"). For ever after, the
-// calling process can make none of them: for errands only.
+// Runs `fn` with such calls refused, and names those that were tried ("openat"). For ever after,
+// the calling process can make none of them: for errands only.
 //   supported  false where the kernel or the machine has no filter; fn has run unwatched then
 std::vector<std::string> watched(const std::function<void()>& fn, bool* supported);
 
