@@ -66,8 +66,7 @@ class RowMaxPool final : public frl::Kernel {
 
   void run(const frl::Call& call) const override {
     const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
-    const int64_t line =
-        std::max((v.out - 1) * v.stride + (v.kernel - 1) * v.dilation + 1, v.begin + v.in);
+    const int64_t line = v.padded();
     const uint64_t bytes = static_cast<uint64_t>(line + 2 * v.out) * sizeof(float);
     frl::for_slices(call.host, planes_ * h.out,
                     static_cast<double>(v.out * h.kernel * v.kernel) * 0.1 + 50, bytes,
@@ -127,7 +126,8 @@ KernelPtr make_max_pool(const Context& context, const Request& request) {
                   FRL_AT_max_pool_strides);
   const int64_t planes = x.value.extents[0] * x.value.extents[1];
   const WindowAxis& depth = w.axis[0];
-  if (x.value.type == FRL_F32 && depth.kernel == 1 && depth.in == 1 && depth.out == 1)
+  const bool flat = depth.kernel == 1 && depth.in == 1 && depth.out == 1;
+  if (x.value.type == FRL_F32 && flat && w.is_compact())
     return std::make_unique<RowMaxPool>(*context.isa, w, planes, Place(x), Place(y), Place(places));
   return with_type(x.value.type, [&]<class T>(T) -> KernelPtr {
     return make_kernel(
