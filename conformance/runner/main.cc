@@ -3,6 +3,6 @@
 
 int main(int argc, char** argv) {
   using namespace ferrule::conformance;
-  if (const auto code = serve_errand(argc, argv)) return *code;
+  if (const auto code = raw::serve_errand(argc, argv)) return *code;
   return run_program(families(), argc, argv);
 }
