@@ -66,17 +66,23 @@ void Console::end(const Record& record) {
   Tally& tally = tallies_[record.name[0]];
   ++tally.ended, ++ended_, tally.bad += bad, bad_ += bad, tally.judged += record.judged, tally.seconds += record.seconds;
   tally.not_claimed += record.verdict == Verdict::not_claimed;
-  if (bad) {
-    clear();
-    say(cat("  ", verdict_name(record.verdict), "  ", record.name, "\n", indented(record.text), indented(record.output), "      ",
-            replay_line(record.name, replay_tail_), "\n"));
-  }
+  if (bad) print_failure(record);
   if (tally.ended == tally.n) {
     clear();
     say(cat(std::string(1, record.name[0]), " ", family ? family->name : "?", ": ", tally.n, " cases, ", tally.bad, " bad, ", tally.not_claimed, " not claimed, ",
             tally.judged, " judged, ", tenths(tally.seconds), " s\n"));
   }
   std::fflush(stdout);
+}
+
+void Console::spoilt(const Record& record) {
+  const std::lock_guard lock(mutex_);
+  print_failure(record);
+}
+
+void Console::print_failure(const Record& record) {
+  clear();
+  say(cat("  ", verdict_name(record.verdict), "  ", record.name, "\n", indented(record.text), indented(record.output), "      ", replay_line(record.name, replay_tail_), "\n"));
 }
 
 void Console::finish(const Report& report) {

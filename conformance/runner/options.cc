@@ -42,6 +42,8 @@ Parsed parse_options(int argc, char** argv) {
   CLI::App* explain = app.add_subcommand("explain", "What a case does");
   CLI::App* replay = app.add_subcommand("replay", "Runs one case in this process, with all that it has to say");
   CLI::App* verify = app.add_subcommand("verify", "Checks a report: hashes, completeness, counts, badge");
+  CLI::App* must_pass = app.add_subcommand("must-pass", "What the badge of a profile stands for: what reports are bound to");
+  must_pass->add_option("--profile", o.profile, "one profile (all)")->type_name("NAME");
   for (CLI::App* sub : {list, explain, replay}) {
     if (sub != list) sub->add_option("CASE", o.subject, "its name")->required();
     CLI::Option* plugin = sub->add_option("PLUGIN", o.plugin, "the library");
@@ -55,7 +57,7 @@ Parsed parse_options(int argc, char** argv) {
   verify->add_option("--plugin", o.plugin, "the library that it should be about");
   try {
     app.parse(argc, argv);
-    const std::pair<CLI::App*, Command> subs[] = {{list, Command::list}, {explain, Command::explain}, {replay, Command::replay}, {verify, Command::verify}};
+    const std::pair<CLI::App*, Command> subs[] = {{list, Command::list}, {explain, Command::explain}, {replay, Command::replay}, {verify, Command::verify}, {must_pass, Command::must_pass}};
     for (const auto& [sub, command] : subs)
       if (sub->parsed()) o.command = command;
     if (o.command == Command::run && o.plugin.empty()) throw CLI::RequiredError("PLUGIN");

@@ -7,6 +7,7 @@
 
 #include "conformance/runner/child.h"
 #include "conformance/runner/listing.h"
+#include "conformance/runner/profiles.h"
 #include "conformance/runner/waivers.h"
 #include "core/base/text.h"
 
@@ -60,6 +61,14 @@ int list_command(std::span<const Family> families, const Options& options) {
   return listing.problems.empty() && listing.facts.load_text.empty() ? kFine : kJudgedBad;
 }
 
+int must_pass_command(std::span<const Family> families, const Options& options) {
+  const auto data = read_profiles(data_folder());
+  if (!data.ok()) return complain(data.status().message());
+  if (!options.profile.empty() && !data->find(options.profile)) return complain(cat("--profile: there is no profile ", options.profile));
+  std::fputs(must_pass_list(*data, options.profile, families).c_str(), stdout);
+  return kFine;
+}
+
 int run_program(std::span<const Family> families, int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], kChildFlag) == 0) return run_as_child(families);
   const Parsed parsed = parse_options(argc, argv);
@@ -70,6 +79,7 @@ int run_program(std::span<const Family> families, int argc, char** argv) {
     case Command::list: return list_command(families, parsed.options);
     case Command::explain: return explain_command(families, parsed.options);
     case Command::replay: return replay_command(families, parsed.options);
+    case Command::must_pass: return must_pass_command(families, parsed.options);
     case Command::verify: return verify_command(families, parsed.options);
     default: return run_suite(families, parsed.options, line);
   }

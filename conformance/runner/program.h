@@ -14,6 +14,7 @@ int run_suite(std::span<const Family> families, const Options& options, const st
 int list_command(std::span<const Family> families, const Options& options);
 int explain_command(std::span<const Family> families, const Options& options);
 int replay_command(std::span<const Family> families, const Options& options);
+int must_pass_command(std::span<const Family> families, const Options& options);
 int verify_command(std::span<const Family> families, const Options& options);
 
 // Prints "ferrule-conformance: MESSAGE" and gives the exit code of bad usage.

@@ -172,7 +172,7 @@ class Sink {
 };
 
 // Once more in another order: what a case leaves behind in its process shows in the others.
-void run_shuffled(Run& run, Sink& sink, size_t n_threads) {
+void run_shuffled(Run& run, Sink& sink, Console& console, size_t n_threads) {
   std::vector<std::string> passed;
   for (const auto& [name, record] : sink.records)
     if (record.verdict == Verdict::pass && level_of(run, name) < kTimedLevel) passed.push_back(name);
@@ -188,6 +188,7 @@ void run_shuffled(Run& run, Sink& sink, size_t n_threads) {
   for (Record& record : spoilt) {
     record.text = cat("in another order: ", record.text);
     sink.records[record.name] = record;
+    console.spoilt(record);
   }
 }
 
@@ -199,7 +200,7 @@ void run_cases(Run& run, Console& console, const std::string& folder) {
   console.start(run.report.facts, run.report.listed);
   run_shares(run, plain, n_threads, false, sink.watch(), run.report.problems);
   run_shares(run, timed, 1, false, sink.watch(), run.report.problems);
-  if (run.options.depth == "deep") run_shuffled(run, sink, n_threads);
+  if (run.options.depth == "deep") run_shuffled(run, sink, console, n_threads);
   for (const std::string& name : run.report.listed) run.report.records.push_back(sink.records[name]);
 }
 

@@ -76,7 +76,7 @@ TEST(Isolation, APlainFailureThatPassesAloneNamesItsCauseToo) {
 
 TEST(Isolation, AnotherOrderShowsStateToo) {
   EXPECT_EQ(record_of(run_fake("--family H").report, "H/order/trips").verdict, Verdict::pass);
-  const Ran ran = run_fake("--family H --depth deep --seed 3");
+  const Ran ran = run_fake("--family H --depth deep --seed 1");
   const Record trips = record_of(ran.report, "H/order/trips");
   EXPECT_EQ(trips.verdict, Verdict::fail);
   EXPECT_THAT(trips.text, AllOf(HasSubstr("in another order"), HasSubstr("only after H/order/litters")));
