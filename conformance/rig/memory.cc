@@ -123,12 +123,13 @@ std::string Guarded::damage(std::span<const std::byte> bytes, bool all, const st
   return {};
 }
 
-int64_t Guarded::unwritten(std::span<const std::byte> bytes, const Shape& shape, int round) const {
+std::vector<int64_t> Guarded::unwritten(std::span<const std::byte> bytes, const Shape& shape, int round) const {
   const uint64_t pattern = pattern_of(type_.type, round);
+  std::vector<int64_t> out;
   int64_t number = 0;
   for (Odometer at(shape); at.more(); at.next(), ++number)
-    if (std::memcmp(bytes.data() + place(at), &pattern, size_t(width_)) == 0) return number;
-  return -1;
+    if (std::memcmp(bytes.data() + place(at), &pattern, size_t(width_)) == 0) out.push_back(number);
+  return out;
 }
 
 }  // namespace ferrule::conformance

@@ -34,8 +34,8 @@ class Guarded {
   Tensor take(std::span<const std::byte> bytes, const Shape& shape) const;
   // "" or where `bytes` differ from the image outside the elements (everywhere, if `all`).
   std::string damage(std::span<const std::byte> bytes, bool all, const std::string& what) const;
-  // Number of an element of `shape` that still holds the pattern of `round`; -1: none.
-  int64_t unwritten(std::span<const std::byte> bytes, const Shape& shape, int round) const;
+  // Numbers of the elements of `shape` that still hold the pattern of `round`.
+  std::vector<int64_t> unwritten(std::span<const std::byte> bytes, const Shape& shape, int round) const;
 
  private:
   Status make_buffer(Device& device, uint32_t space, uint64_t size_bytes, bool imported);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "conformance/rig/graphs.h"
 #include "conformance/rig/memory.h"
@@ -87,13 +88,16 @@ class RigRun {
       FRL_TRY(submit(round, out));
       FRL_TRY(read(round, out));
       // Elements that look untouched may hold just that value: the other pattern decides.
-      if (unwritten_ < 0 || !out->damage.empty()) break;
-      if (round == 1) out->damage = cat("result ", unwritten_result_, ": element ", unwritten_, " was not written");
+      if (unwritten_.empty() || !out->damage.empty()) return {};
     }
+    const auto [result, element] = *unwritten_.begin();
+    out->damage = cat("result ", result, ": element ", element, " was not written");
     return {};
   }
 
  private:
+  using Element = std::pair<size_t, int64_t>;  // result, number
+
   Status compile(RunResult* out) {
     const Plan plan = plan_of(graph_, options_, device_.row().spaces[0].align_bytes);
     FRL_LET(const Block block, encode_region(graph_, node_, plan.operands, plan.results, options_.compute));
@@ -263,7 +267,7 @@ class RigRun {
   bool is_result(size_t tensor) const { return std::find(result_at_.begin(), result_at_.end(), int32_t(tensor)) != result_at_.end(); }
 
   Status read(int round, RunResult* out) {
-    unwritten_ = -1;
+    std::set<Element> now_unwritten;
     out->results.clear(), out->damage.clear();
     FRL_TRY(read_written(out));
     std::vector<std::vector<std::byte>> bytes;
@@ -281,10 +285,11 @@ class RigRun {
       const auto at = size_t(result_at_[r]);
       const Shape shape = actual_shape(graph_, graph_.shape(node_.results[r]), options_.extents, written_);
       out->results.push_back(tensors_[at].take(bytes[at], shape));
-      if (at < n_inputs_ || unwritten_ >= 0) continue;
-      unwritten_ = tensors_[at].unwritten(bytes[at], shape, round);
-      unwritten_result_ = r;
+      if (at < n_inputs_) continue;
+      for (int64_t element : tensors_[at].unwritten(bytes[at], shape, round))
+        if (round == 0 || unwritten_.count({r, element})) now_unwritten.insert({r, element});
     }
+    unwritten_ = std::move(now_unwritten);
     return {};
   }
 
@@ -310,8 +315,7 @@ class RigRun {
   std::vector<frl_binding> late_;
   std::vector<int64_t> written_;
   std::unique_ptr<Recording> recording_;
-  int64_t unwritten_ = -1;
-  size_t unwritten_result_ = 0;
+  std::set<Element> unwritten_;  // in every round so far
 };
 
 Result<std::unique_ptr<Rig>> Rig::open(const Target& target, uint32_t workers) {

@@ -264,7 +264,7 @@ static int32_t FRL_CALL record(frl_queue* q, const frl_segment* s, frl_recording
   return FRL_OK;
 }
 static char* place(const frl_binding* b) {
-  return (b->buffer ? (char*)b->buffer->host : (char*)0) + b->offset;
+  return b->buffer ? (char*)b->buffer->host + b->offset : (char*)(uintptr_t)b->offset;
 }
 static char* argument(const recording* r, const frl_submit* s, const frl_arg* a) {
   frl_binding b;

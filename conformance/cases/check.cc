@@ -1,0 +1,106 @@
+#include "conformance/cases/check.h"
+
+#include "core/base/text.h"
+#include "core/claim/match.h"
+
+namespace ferrule::conformance {
+namespace {
+
+// Never destroyed at exit: what a plugin does when a process ends without closing it is for other
+// families to find.
+struct Kept {
+  const Driver* driver = nullptr;
+  size_t device = 0;
+  std::unique_ptr<Rig> rig;
+};
+Kept& kept() {
+  static Kept* out = new Kept;
+  return *out;
+}
+
+int badness(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass: return 0;
+    case Verdict::not_claimed: return 1;
+    case Verdict::quality_warning: return 2;
+    case Verdict::resource_error: return 3;
+    default: return 4;
+  }
+}
+
+}  // namespace
+
+Result<Rig*> shared_rig(const Target& target) {
+  Kept& k = kept();
+  if (!k.rig || k.driver != target.driver.get() || k.device != target.device) {
+    drop_shared_rig();
+    FRL_LET(k.rig, Rig::open(target));
+    k.driver = target.driver.get(), k.device = target.device;
+  }
+  return k.rig.get();
+}
+
+void drop_shared_rig() { kept().rig.reset(); }
+
+Outcome outcome_of(const Status& status, const std::string& doing) {
+  const std::string text = cat(doing, ": ", code_name(status.code()), ": ", status.message());
+  switch (status.code()) {
+    case Code::no_memory: return {Verdict::resource_error, text, 1, 0};
+    case Code::device_lost: return {Verdict::device_lost, text, 1, 0};
+    case Code::timed_out: return {Verdict::timeout, text, 1, 0};
+    default: return {Verdict::fail, text, 1, 0};
+  }
+}
+
+Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options) {
+  RunResult result;
+  std::vector<Expected> expected;
+  return check_run(target, one_node, inputs, options, &result, &expected);
+}
+
+Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options, RunResult* result,
+                  std::vector<Expected>* expected) {
+  auto rig = shared_rig(target);
+  if (!rig.ok()) return outcome_of(rig.status(), "open");
+  if (const Refusal refusal = (*rig)->asks(one_node, options); refusal.refused()) return {Verdict::not_claimed, refusal.text, 1, 0};
+  auto want = expect(one_node, inputs, target.row(), Inner::claimed, options.compute);
+  if (!want.ok()) return {Verdict::internal_error, "reference: " + want.status().message(), 0, 0};
+  *expected = std::move(*want);
+  *result = (*rig)->run(one_node, inputs, options);
+  if (!result->status.ok()) return outcome_of(result->status, "claimed, but it did not run");
+  if (!result->damage.empty()) return fail(result->damage);
+  const uint32_t fp = fp_of(one_node, target.row(), options.compute);
+  Outcome out = pass(0);
+  for (size_t r = 0; r < expected->size(); ++r)
+    merge(out, judge(result->results[r], (*expected)[r], fp, inputs), expected->size() > 1 ? cat("result ", r) : "");
+  return out;
+}
+
+void merge(Outcome& into, const Outcome& other, const std::string& what) {
+  into.judged += other.judged;
+  into.worst = std::max(into.worst, other.worst);
+  if (badness(other.verdict) <= badness(into.verdict)) return;
+  into.verdict = other.verdict;
+  into.text = what.empty() ? other.text : cat(what, ": ", other.text);
+}
+
+void add_case(const Target& target, std::vector<Case>& cases, std::string name, Result<Graph> one_node, CaseBody run) {
+  auto graph = claimed_form(target.row(), std::move(one_node));
+  if (!graph.ok()) return;
+  auto shared = std::make_shared<const Graph>(std::move(*graph));
+  cases.push_back({name, [shared, run, name](const Target& t) { return run(t, *shared, seed_of(name, t.seed)); }});
+}
+
+void add_case(const Target& target, std::vector<Case>& cases, std::string name, const Subject& subject, Style style, const RunOptions& options) {
+  add_case(target, cases, std::move(name), graph_of(subject, 1), [subject, style, options](const Target& t, const Graph& graph, uint64_t seed) {
+    return check_run(t, graph, inputs_of(subject, graph, style, seed), options);
+  });
+}
+
+std::string shape_name(const Shape& shape) {
+  std::string out;
+  for (const Dim& dim : shape.dims()) out += cat(out.empty() ? "" : "x", dim.extent);
+  return out.empty() ? "scalar" : out;
+}
+
+}  // namespace ferrule::conformance
