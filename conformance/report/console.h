@@ -1,4 +1,5 @@
-// What a run says on the terminal: a line of progress, each failure with its way to replay it, the end.
+// What a run says on the terminal: a line of progress, each failure with its way to replay it, the
+// end.
 #pragma once
 
 #include <map>

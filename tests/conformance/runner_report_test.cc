@@ -39,7 +39,9 @@ class Reports : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder = new Folder;
-    said = run("fake_suite", cat(kTemplate, " --family A,F,G --case-timeout 1 --memory-limit 400 --report ", folder->at("report")));
+    said = run("fake_suite",
+               cat(kTemplate, " --family A,F,G --case-timeout 2 --memory-limit 400 --report ",
+                   folder->at("report")));
   }
   static void TearDownTestSuite() { delete folder; }
   static std::string file(const std::string& name) { return folder->read("report/" + name); }
@@ -63,11 +65,15 @@ Said Reports::said;
 TEST_F(Reports, SoundOnesVerify) {
   const Said verified = run("fake_suite", "verify " + folder->at("report"));
   EXPECT_EQ(verified.code, 0) << verified.text;
-  EXPECT_EQ(run("fake_suite", cat("verify ", folder->at("report"), " --plugin ", kTemplate)).code, 0);
+  EXPECT_EQ(run("fake_suite", cat("verify ", folder->at("report"), " --plugin ", kTemplate)).code,
+            0);
 }
 
 TEST_F(Reports, OfAnotherPluginOrSuiteDoNot) {
-  EXPECT_EQ(run("fake_suite", cat("verify ", folder->at("report"), " --plugin " FRL_BUILD_DIR "/bin/fake_suite")).code, 1);
+  EXPECT_EQ(run("fake_suite",
+                cat("verify ", folder->at("report"), " --plugin " FRL_BUILD_DIR "/bin/fake_suite"))
+                .code,
+            1);
   const Said other = run("ferrule-conformance", "verify " + folder->at("report"));
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.text, HasSubstr("suite hash"));
@@ -122,7 +128,8 @@ TEST_F(Reports, LinesComeBackAsTheyWere) {
 TEST_F(Reports, EachIsBoundToPluginClaimsMustPassAndSuite) {
   const Facts facts = report_in(*folder).facts;
   for (const char* name : {"report.jsonl", "junit.xml", "report.html", "badge.svg"})
-    for (const std::string& hash : {facts.plugin_hash, facts.claims_hash, facts.must_pass_hash, facts.suite_hash}) {
+    for (const std::string& hash :
+         {facts.plugin_hash, facts.claims_hash, facts.must_pass_hash, facts.suite_hash}) {
       ASSERT_GE(hash.size(), 16u);
       EXPECT_THAT(file(name), HasSubstr(hash)) << name;
     }
@@ -135,7 +142,9 @@ TEST_F(Reports, PageNeedsNothingElseAndIsWellNested) {
   EXPECT_THAT(page, Not(HasSubstr("@import")));
   EXPECT_THAT(page, Not(HasSubstr("<link")));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
-  expect_nested(without(page, "<script>", "</script>"), {"meta", "li", "dt", "dd", "tr", "td", "th", "input", "option", "thead", "tbody", "html", "head", "body"});
+  expect_nested(without(page, "<script>", "</script>"),
+                {"meta", "li", "dt", "dd", "tr", "td", "th", "input", "option", "thead", "tbody",
+                 "html", "head", "body"});
   // What was thrown is shown, not obeyed.
   EXPECT_THAT(page, HasSubstr("oh &lt;b&gt;&amp; \xEF\xBF\xBD"));
   EXPECT_THAT(page, Not(HasSubstr("oh <b>")));
@@ -144,7 +153,9 @@ TEST_F(Reports, PageNeedsNothingElseAndIsWellNested) {
 TEST_F(Reports, PageHasEachFailureWithItsReplayLine) {
   const std::string page = file("report.html");
   for (const char* name : {"crash", "exit", "abort", "hang", "nothing", "throw"})
-    EXPECT_THAT(page, HasSubstr(cat("ferrule-conformance replay &#39;F/add/f32/", name, "&#39; &#39;template.so&#39; --device 0 --seed 1 --depth standard")));
+    EXPECT_THAT(page,
+                HasSubstr(cat("ferrule-conformance replay &#39;F/add/f32/", name,
+                              "&#39; &#39;template.so&#39; --device 0 --seed 1 --depth standard")));
   EXPECT_THAT(page, HasSubstr("about to touch nothing"));
 }
 
@@ -154,7 +165,9 @@ TEST_F(Reports, JunitIsWellFormedAndCounts) {
   size_t failures = 0, errors = 0;
   for (size_t at = 0; (at = text.find("<failure ", at)) != std::string::npos; ++at) ++failures;
   for (size_t at = 0; (at = text.find("<error ", at)) != std::string::npos; ++at) ++errors;
-  EXPECT_THAT(text, HasSubstr(cat("<testsuites name=\"ferrule-conformance\" tests=\"24\" failures=\"", failures, "\" errors=\"", errors, "\"")));
+  EXPECT_THAT(text,
+              HasSubstr(cat("<testsuites name=\"ferrule-conformance\" tests=\"24\" failures=\"",
+                            failures, "\" errors=\"", errors, "\"")));
   EXPECT_GE(errors, 8u);
 }
 
@@ -180,7 +193,8 @@ TEST_F(Reports, ARunThatWasCutShortNamesItsCaseAndDoesNotVerify) {
 TEST(Markup, EscapesWhatXmlForbids) {
   EXPECT_EQ(escaped("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
   EXPECT_EQ(escaped("\xC3\xA9\xF0\x9F\x94\xA9"), "\xC3\xA9\xF0\x9F\x94\xA9");
-  for (const char* bad : {"\x01", "\xFF", "\xC3", "\xED\xA0\x80", "\xC0\x80", "\xEF\xBF\xBF"}) EXPECT_THAT(escaped(bad), testing::StartsWith("\xEF\xBF\xBD")) << bad;
+  for (const char* bad : {"\x01", "\xFF", "\xC3", "\xED\xA0\x80", "\xC0\x80", "\xEF\xBF\xBF"})
+    EXPECT_THAT(escaped(bad), testing::StartsWith("\xEF\xBF\xBD")) << bad;
 }
 
 }  // namespace

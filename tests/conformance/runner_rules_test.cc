@@ -19,7 +19,8 @@ constexpr Family kFamilies[] = {{'A', "abi", 0, "", false, list_nothing},
 
 Profiles two_profiles() {
   Profiles out;
-  out.profiles = {{"small", "", {{"add", {"f32"}}}}, {"large", "", {{"add", {"f32"}}, {"matmul", {"f32", "f64"}}}}};
+  out.profiles = {{"small", "", {{"add", {"f32"}}}},
+                  {"large", "", {{"add", {"f32"}}, {"matmul", {"f32", "f64"}}}}};
   out.floors = {{'F', 1, 2, 1, {"op"}}};
   return out;
 }
@@ -29,9 +30,13 @@ Record passed(std::string name) { return {std::move(name), Verdict::pass, {}, {}
 // A report in which all is well.
 Report good_report() {
   Report out;
-  out.facts.plugin_id = "com.example.x", out.facts.device = "x:0", out.facts.date = "2026-06-15T00:00:00Z";
-  out.facts.claims = {{"add", "op", {"f32", "f16"}}, {"matmul", "op", {"f32", "f64"}}, {"pointwise", "open", {"f32"}}};
-  for (const char* name : {"A/load", "F/add/f32", "F/matmul/f32", "G/pointwise/f32", "R/add"}) out.listed.push_back(name), out.records.push_back(passed(name));
+  out.facts.plugin_id = "com.example.x", out.facts.device = "x:0",
+  out.facts.date = "2026-06-15T00:00:00Z";
+  out.facts.claims = {{"add", "op", {"f32", "f16"}},
+                      {"matmul", "op", {"f32", "f64"}},
+                      {"pointwise", "open", {"f32"}}};
+  for (const char* name : {"A/load", "F/add/f32", "F/matmul/f32", "G/pointwise/f32", "R/add"})
+    out.listed.push_back(name), out.records.push_back(passed(name));
   return out;
 }
 
@@ -57,12 +62,14 @@ TEST(Judgement, AFailureEndsTheBadgeBelowItsLevel) {
   const Judgement j = judged(with(Verdict::fail, "G/pointwise/f32"));
   EXPECT_EQ(j.badge, "large L2");
   EXPECT_FALSE(j.fine);
-  EXPECT_THAT(j.reasons, ElementsAre(HasSubstr("L3: 1 case not allowed for a badge: G/pointwise/f32")));
+  EXPECT_THAT(j.reasons,
+              ElementsAre(HasSubstr("L3: 1 case not allowed for a badge: G/pointwise/f32")));
   EXPECT_EQ(judged(with(Verdict::crash, "A/load")).badge, "");
 }
 
 TEST(Judgement, EveryVerdictThatIsNotAllowedFails) {
-  for (Verdict verdict : {Verdict::fail, Verdict::resource_error, Verdict::timeout, Verdict::crash, Verdict::device_lost, Verdict::internal_error, Verdict::xpass})
+  for (Verdict verdict : {Verdict::fail, Verdict::resource_error, Verdict::timeout, Verdict::crash,
+                          Verdict::device_lost, Verdict::internal_error, Verdict::xpass})
     EXPECT_FALSE(judged(with(verdict, "F/add/f32")).fine) << verdict_name(verdict);
   EXPECT_TRUE(judged(with(Verdict::waived, "F/add/f32")).fine);
 }
@@ -107,7 +114,9 @@ TEST(Judgement, AnEmptyFamilyIsUnderItsFloor) {
   const Judgement j = judged(report);
   EXPECT_FALSE(j.fine);
   EXPECT_EQ(j.badge, "");
-  EXPECT_THAT(j.reasons, ElementsAre("floor: family F: want at least 2 judged cases, got 1", "floor: family F: want at least 1 judged cases each of matmul"));
+  EXPECT_THAT(j.reasons,
+              ElementsAre("floor: family F: want at least 2 judged cases, got 1",
+                          "floor: family F: want at least 1 judged cases each of matmul"));
 }
 
 TEST(Judgement, APartOfTheSuiteGivesNoBadge) {
@@ -161,7 +170,8 @@ TEST(Waivers, ExcuseFailuresAndTurnPassesIntoFailures) {
   const Record failed{"F/add/f32", Verdict::crash, "signal 11", {}, {}, 0, 0, 0};
   const Record excused = excuse(failed, mine);
   EXPECT_EQ(excused.verdict, Verdict::waived);
-  EXPECT_THAT(excused.text, testing::AllOf(HasSubstr("jane"), HasSubstr("https://example.com/1"), HasSubstr("crash: signal 11")));
+  EXPECT_THAT(excused.text, testing::AllOf(HasSubstr("jane"), HasSubstr("https://example.com/1"),
+                                           HasSubstr("crash: signal 11")));
   EXPECT_EQ(excuse(passed("F/add/f32"), mine).verdict, Verdict::xpass);
   EXPECT_EQ(excuse(passed("F/sub/f32"), mine).verdict, Verdict::pass);
 }
@@ -213,12 +223,14 @@ TEST(Waivers, NeedEveryField) {
 TEST(Sha256, VectorsOfTheStandard) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(sha256(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// Changing what a badge stands for is a decision: the frozen lists change in the same commit, and the
-// change log says so.
+// Changing what a badge stands for is a decision: the frozen lists change in the same commit, and
+// the change log says so.
 TEST(MustPass, ListsAreTheFrozenOnes) {
   const std::string data = FRL_TEST_DATA "/../conformance/data";
   const auto read = read_profiles(data);
@@ -228,7 +240,8 @@ TEST(MustPass, ListsAreTheFrozenOnes) {
     const std::string list = must_pass_list(*read, profile.name, families());
     std::ifstream file(data + "/must_pass/" + profile.name + ".txt", std::ios::binary);
     const std::string frozen{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_EQ(list, frozen) << "freeze anew with: ferrule-conformance must-pass --profile " << profile.name;
+    EXPECT_EQ(list, frozen) << "freeze anew with: ferrule-conformance must-pass --profile "
+                            << profile.name;
   }
 }
 
@@ -238,7 +251,8 @@ TEST(Profiles, FullIsEveryRowOfTheTable) {
   const Profile& full = read->profiles.back();
   for (const OpRow& op : op_rows())
     if (op.form != Form::control) EXPECT_NE(full.find(op.name), nullptr) << op.name;
-  for (const Must& must : read->profiles[0].must) EXPECT_NE(read->profiles[1].find(must.op), nullptr) << must.op;
+  for (const Must& must : read->profiles[0].must)
+    EXPECT_NE(read->profiles[1].find(must.op), nullptr) << must.op;
 }
 
 }  // namespace

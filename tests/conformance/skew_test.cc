@@ -1,4 +1,5 @@
-// Frozen plugins and hosts against those of today. conformance/skew/README.md says how one is frozen.
+// Frozen plugins and hosts against those of today. conformance/skew/README.md says how one is
+// frozen.
 #include "tests/conformance/program.h"
 
 namespace ferrule::conformance::test {
@@ -10,7 +11,8 @@ std::vector<std::string> frozen(const std::string& prefix) {
   std::error_code code;
   for (const char* folder : {FRL_BUILD_DIR "/skew", FRL_TEST_DATA "/../conformance/skew/binaries"})
     for (const auto& entry : fs::directory_iterator(folder, code))
-      if (entry.path().filename().string().rfind(prefix, 0) == 0) out.push_back(entry.path().string());
+      if (entry.path().filename().string().rfind(prefix, 0) == 0)
+        out.push_back(entry.path().string());
   return out;
 }
 
@@ -19,7 +21,9 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Said host_runs(const std::string& host, const std::string& plugin) { return run("../" + fs::relative(host, FRL_BUILD_DIR).string(), plugin); }
+Said host_runs(const std::string& host, const std::string& plugin) {
+  return run("../" + fs::relative(host, FRL_BUILD_DIR).string(), plugin);
+}
 
 TEST(Skew, ThereAreFreezes) {
   EXPECT_FALSE(frozen("plugin_").empty());
@@ -28,7 +32,8 @@ TEST(Skew, ThereAreFreezes) {
 
 TEST(Skew, FrozenPluginsPassTodaysSuite) {
   for (const std::string& plugin : frozen("plugin_")) {
-    const Said said = run("ferrule-conformance", cat(plugin, " --profile pointwise-minimal --level 1 --depth smoke"));
+    const Said said = run("ferrule-conformance",
+                          cat(plugin, " --profile pointwise-minimal --level 1 --depth smoke"));
     EXPECT_EQ(said.code, 0) << plugin << "\n" << said.text;
   }
 }
@@ -52,7 +57,9 @@ TEST(Skew, FrozenHostsRunFrozenPlugins) {
 // Until 1.0 a golden change is a new freeze in the same commit.
 TEST(Skew, TodaysFreezeHasTodaysLayout) {
   for (const char* file : {"/plugin-api/golden/layout_test.c", "/plugin-api/golden/abi.xml"})
-    EXPECT_EQ(text_of(std::string(FRL_SKEW_TODAY) + file), text_of(std::string(FRL_TEST_DATA "/..") + file)) << "freeze anew with conformance/skew/freeze";
+    EXPECT_EQ(text_of(std::string(FRL_SKEW_TODAY) + file),
+              text_of(std::string(FRL_TEST_DATA "/..") + file))
+        << "freeze anew with conformance/skew/freeze";
 }
 
 }  // namespace
