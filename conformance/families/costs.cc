@@ -191,6 +191,28 @@ Outcome arithmetic(Session& session, const frl_rate& rate) {
   return compare(cat("arithmetic of ", type, " per MFLOP"), rate.ps_per_mflop, {{each_size}, 1});
 }
 
+// ---- predicting ----
+// What estimate() says of each specimen, against one more run of it inside a segment.
+Outcome estimates(Session& session, const Cost&) {
+  if (!session.table().estimate)
+    return {Verdict::not_claimed, "estimate: the plugin has no such slot"};
+  FRL_HAVE(auto queue, session.open_queue());
+  Outcome out{Verdict::not_claimed, "estimate: the suite's specimens are all unknown to it"};
+  for (const Specimen& each : raw::specimens(session, 2000)) {
+    FRL_HAVE(const Block block, raw::block_of(each.graph, NodeId(0), session.row()));
+    const uint64_t ps = session.table().estimate(session.row().own, block.region());
+    if (ps == 0) continue;
+    FRL_HAVE(auto few, Job::make(session, *queue, each.graph, {.repeats = 2}));
+    FRL_HAVE(auto many, Job::make(session, *queue, each.graph, {.repeats = 10}));
+    FRL_CHECK(upload_ramps(*few, each.graph));
+    FRL_CHECK(upload_ramps(*many, each.graph));
+    out = compare(cat("estimate of ", each.name), ps,
+                  {{time_job(*queue, *few, 1), time_job(*queue, *many, 1)}, 8});
+    if (out.verdict != Verdict::pass) return out;
+  }
+  return out;
+}
+
 }  // namespace
 
 void list_costs(const Target& target, std::vector<Case>& cases) {
@@ -214,6 +236,7 @@ void list_costs(const Target& target, std::vector<Case>& cases) {
     add(cat("R/arithmetic/", type_name(Type(rate.type))),
         [rate](Session& s, const Cost&) { return arithmetic(s, rate); });
   }
+  add("R/estimate", estimates);
   list_fused(cases);
 }
 
