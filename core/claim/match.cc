@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/graph/batch.h"
 
 namespace ferrule {
 namespace {
@@ -178,6 +179,9 @@ Refusal check_limits(const Claim& claim, const Node& node, size_t n_nodes) {
   if (node.results.size() > claim.max_outputs)
     return no(Code::no_room,
               cat("outputs: ", node.results.size(), " are more than ", claim.max_outputs));
+  if (node.op == FRL_OP_batch && batch_slices(node) > int64_t(claim.max_slices))
+    return no(Code::no_room,
+              cat("slices: ", batch_slices(node), " are more than ", claim.max_slices));
   return {};
 }
 
