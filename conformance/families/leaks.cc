@@ -1,7 +1,197 @@
+// O: what is held of the process after many rounds is what was held after few.
+#include "conformance/raw/check.h"
+#include "conformance/raw/state.h"
 #include "conformance/suite/families.h"
+#include "core/base/text.h"
 
 namespace ferrule::conformance {
+namespace {
 
-void list_leaks(const Target&, std::vector<Case>&) {}
+using raw::Job;
+using raw::Session;
+using raw::Specimen;
+
+struct Held {
+  int64_t host_bytes, host_blocks, descriptors, threads, maps, heap_bytes, device_bytes;
+};
+
+struct Measure {
+  const char* name;
+  int64_t Held::*value;
+  int64_t slack;   // of the whole run: what an allocator or a lazy table may still take
+  bool per_round;  // judged by its slope: a leak of one block a round is one
+};
+constexpr int64_t kLeastBlock = 24;  // bytes that the C library takes for the smallest block
+constexpr Measure kMeasures[] = {
+    {"bytes of host memory", &Held::host_bytes, 0, false},
+    {"blocks of host memory", &Held::host_blocks, 0, false},
+    {"open descriptors", &Held::descriptors, 0, false},
+    {"threads", &Held::threads, 0, false},
+    {"mapped ranges", &Held::maps, 8, false},
+    {"bytes of the C heap", &Held::heap_bytes, 0, true},
+    {"bytes of device memory", &Held::device_bytes, 0, false},
+};
+
+Held look(const Session& session) {
+  Held out{session.services().live_bytes(),
+           session.services().live_blocks(),
+           int64_t(raw::open_descriptors()),
+           int64_t(raw::live_threads()),
+           int64_t(raw::mapped_ranges()),
+           int64_t(raw::heap_bytes_in_use()),
+           0};
+  if (session.table().telemetry && session.device()) {
+    frl_telemetry counted{};
+    counted.head = {sizeof counted, FRL_TAG_TELEMETRY};
+    session.table().telemetry(session.device(), &counted);
+    out.device_bytes = int64_t(counted.live_bytes);
+  }
+  return out;
+}
+
+// Both halves of the rounds must grow for the C heap to be leaking: the first may fill caches.
+std::string grown(const Held& start, const Held& middle, const Held& end, int64_t n) {
+  for (const Measure& m : kMeasures) {
+    const int64_t first = middle.*m.value - start.*m.value, second = end.*m.value - middle.*m.value;
+    const bool leaks =
+        m.per_round ? first >= n * kLeastBlock && second >= n * kLeastBlock : second > m.slack;
+    if (leaks)
+      return cat(m.name, ": want as many after ", 2 * n, " rounds as after ", n, ", ", second,
+                 " more are held (", second / n, " a round)");
+  }
+  return "";
+}
+
+using Round = Status (*)(Session&, const Specimen&);
+
+Status open_close(Session& session, const Specimen&) { return session.reopen(); }
+Status queue(Session& session, const Specimen&) { return session.open_queue().status(); }
+Status buffer(Session& session, const Specimen&) {
+  FRL_TRY(session.make_buffer(1 << 16).status());
+  return session.make_buffer(3 << 20).status();
+}
+Status refusal(Session& session, const Specimen& specimen) {
+  FRL_LET(const Block block, raw::block_of(specimen.graph, NodeId(0), session.row()));
+  return session.refuse(block);
+}
+Status compile(Session& session, const Specimen& specimen) {
+  FRL_LET(const Block block, raw::block_of(specimen.graph, NodeId(0), session.row()));
+  return session.compile(block).status();
+}
+Status whole(Session& session, const Specimen& specimen) {
+  return raw::runs_right(session, specimen);
+}
+Status failed_queue(Session& session, const Specimen& specimen) {
+  const uint32_t up = 1;
+  FRL_LET(auto line, session.open_queue());
+  FRL_LET(auto job, Job::make(session, *line, specimen.graph));
+  raw::Request request = job->request();
+  request.cancel = &up;
+  const auto signal = line->submit(request);
+  if (signal.ok()) static_cast<void>(line->wait(*signal));
+  return {};
+}
+Status refused_memory(Session& session, const Specimen&) {
+  const auto buffer = session.make_buffer(UINT64_MAX / 2);
+  return buffer.ok()
+             ? Status(Code::internal, "make_buffer: want a refusal of 2^63 bytes, got a buffer")
+             : Status();
+}
+Status serialise(Session& session, const Specimen& specimen) {
+  FRL_LET(const Block block, raw::block_of(specimen.graph, NodeId(0), session.row()));
+  FRL_LET(const auto kernel, session.compile(block));
+  FRL_LET(const auto bytes, session.serialise(*kernel));
+  return session.compile(block, {.cached = bytes}).status();
+}
+
+struct Row {
+  const char* name;
+  Round round;
+  int smoke, standard;  // rounds of each half
+};
+constexpr Row kRows[] = {
+    {"O/flat/open_close", open_close, 100, 500},
+    {"O/flat/queue", queue, 100, 500},
+    {"O/flat/buffer", buffer, 100, 500},
+    {"O/flat/refuse", refusal, 200, 2000},
+    {"O/flat/compile", compile, 100, 500},
+    {"O/flat/whole_run", whole, 100, 500},
+    {"O/flat/failed_queue", failed_queue, 100, 200},
+    {"O/flat/refused_memory", refused_memory, 100, 500},
+    {"O/flat/serialise", serialise, 100, 500},
+};
+
+Outcome stays_flat(Session& session, const Specimen& specimen, Round round, int n) {
+  for (int i = 0; i < 20; ++i) FRL_CHECK(round(session, specimen));
+  const Held start = look(session);
+  for (int i = 0; i < n; ++i) FRL_CHECK(round(session, specimen));
+  const Held middle = look(session);
+  for (int i = 0; i < n; ++i) FRL_CHECK(round(session, specimen));
+  return raw::outcome_of(grown(start, middle, look(session), n), uint64_t(2 * n));
+}
+
+Outcome submits_stay_flat(const Target& target) {
+  return raw::with_specimen(target, [&](Session& session, const Specimen& specimen) {
+    FRL_HAVE(auto line, session.open_queue());
+    FRL_HAVE(auto job, Job::make(session, *line, specimen.graph));
+    FRL_CHECK(job->upload(specimen.inputs));
+    const int n = raw::rounds(target, 1000, 20'000, 200'000);
+    const raw::Request request = job->request();
+    Held at[3];
+    for (int half = 0; half < 3; ++half) {
+      const uint64_t before = session.services().requests();
+      for (int i = 0; i < (half ? n : 10); ++i) FRL_CHECK(line->finish(request));
+      // A recording that has run once needs nothing more of the host.
+      if (half && session.services().requests() != before)
+        return fail(
+            "submit: want no allocation once a recording has run, it asked the host for memory");
+      at[half] = look(session);
+    }
+    return raw::outcome_of(grown(at[0], at[1], at[2], n), uint64_t(2 * n));
+  });
+}
+
+// A whole life: the library stays, all else goes.
+Outcome lives_stay_flat(const Target& target) {
+  const int n = raw::rounds(target, 60, 200, 1000);
+  Held at[3];
+  for (int half = 0; half < 3; ++half) {
+    for (int i = 0; i < (half ? n : 20); ++i) {
+      raw::SessionOptions options;
+      options.device = target.device;
+      FRL_HAVE(auto session, Session::open(target.path, options));
+      if (const Status status = raw::runs_right(*session); !status.ok())
+        return raw::outcome_of(status);
+      session->close();
+      FRL_CHECK(session->quiesce());
+      if (session->services().live_blocks() || session->services().live_bytes())
+        return fail(cat("quiesce: want all host memory given back, ",
+                        session->services().live_blocks(), " blocks are held"));
+    }
+    at[half] = {0,
+                0,
+                int64_t(raw::open_descriptors()),
+                int64_t(raw::live_threads()),
+                int64_t(raw::mapped_ranges()),
+                int64_t(raw::heap_bytes_in_use()),
+                0};
+  }
+  return raw::outcome_of(grown(at[0], at[1], at[2], n), uint64_t(2 * n));
+}
+
+}  // namespace
+
+void list_leaks(const Target&, std::vector<Case>& cases) {
+  for (const Row& row : kRows)
+    cases.push_back(
+        {row.name, [&row](const Target& t) {
+           return raw::with_specimen(t, [&](Session& session, const Specimen& specimen) {
+             return stays_flat(session, specimen, row.round,
+                               raw::rounds(t, row.smoke, row.standard, row.standard * 4));
+           });
+         }});
+  cases.push_back({"O/flat/submit", submits_stay_flat});
+  cases.push_back({"O/flat/life", lives_stay_flat});
+}
 
 }  // namespace ferrule::conformance

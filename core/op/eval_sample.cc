@@ -133,7 +133,7 @@ Result<RoiAxis> roi_axis(const Attributes& attributes, double from, double to, i
     return Status(
         Code::invalid_argument,
         cat("roi_align: want a region about as large as the image, got ", from, " to ", to));
-  return RoiAxis{start, bin, std::max<int64_t>(int64_t(wanted), 0)};
+  return RoiAxis{start, bin, int64_t(std::max(wanted, 0.0))};
 }
 
 double align(const Plane& plane, const RoiAxis& vertical, const RoiAxis& horizontal, int64_t row,

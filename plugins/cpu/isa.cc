@@ -18,6 +18,19 @@ Isa table();
 
 namespace {
 
+#if defined(__x86_64__)
+// x86-64-v3 and -v4 by the features that tell them apart from older processors.
+bool runs_v3() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+bool runs_v4() {
+  return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
+
 struct Candidate {
   Isa isa;
   bool runs;
@@ -26,8 +39,8 @@ struct Candidate {
 const Isa& pick(const char* name) {
   static const Candidate candidates[] = {
 #if defined(__x86_64__)
-    {avx512::table(), __builtin_cpu_supports("x86-64-v4") != 0},
-    {avx2::table(), __builtin_cpu_supports("x86-64-v3") != 0},
+    {avx512::table(), runs_v4()},
+    {avx2::table(), runs_v3()},
 #endif
     {generic::table(), true},
   };

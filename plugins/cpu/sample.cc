@@ -99,7 +99,7 @@ struct RoiRule {
     if (!std::isfinite(begin) || !(ratio || samples <= 4 * static_cast<double>(n) + 16))
       throw frl::Failure(FRL_INVALID, "roi_align: want a region about as large as the image, got " +
                                           std::to_string(from) + " to " + std::to_string(to));
-    return {begin, bin, std::max<int64_t>(static_cast<int64_t>(samples), 0)};
+    return {begin, bin, static_cast<int64_t>(std::max(samples, 0.0))};
   }
 };
 

@@ -42,9 +42,12 @@ constexpr frl_claim softmax_claim() {
 constexpr frl_claim kClaims[] = {
     frl::pointwise_claim(frl::rows(kPointwise), frl::rows(kMembers), 64, 16, 4), softmax_claim()};
 
-constexpr frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 500'000'000}};  // 2 GFLOP/s
-constexpr frl_cost kCost =
-    frl::host_cost(50'000, 100'000, 100'000, frl::rows(kRates), FRL_BASIS_ESTIMATED);
+constexpr frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 2'000'000'000}};  // 0.5 GFLOP/s
+constexpr frl_cost kCost = [] {
+  frl_cost c = frl::host_cost(60'000, 15'000, 600'000, frl::rows(kRates), FRL_BASIS_MEASURED);
+  c.to_device_ps_per_kib = c.from_device_ps_per_kib = c.readback_ps_per_kib = 150'000;
+  return c;
+}();
 
 // ---- how: a Kernel keeps what it needs of the region ----
 

@@ -198,12 +198,13 @@ TEST(Scatter, elements_combine_in_index_order) {
                                                             {FRL_OP_mul, {1, 400, 3, NAN}},
                                                             {FRL_OP_max, {1, 20, 3, NAN}},
                                                             {FRL_OP_min, {1, 2, 3, NAN}}};
-  for (const auto& [by, want] : cases) {
+  for (const auto& c : cases) {
+    const uint32_t by = c.first;
     const Result r = run_op(cpu(), FRL_OP_scatter_elements, {Attribute(-1), Attribute(by)},
                             {x, i, u}, {Tensor(FRL_F32, {4})});
     ASSERT_EQ(r.error, "");
     EXPECT_TRUE(near(
-        r.outputs[0], [&](int64_t k) { return want[size_t(k)]; }, 0))
+        r.outputs[0], [&](int64_t k) { return c.second[size_t(k)]; }, 0))
         << by;
   }
 }

@@ -1,6 +1,6 @@
 # The three ways to add something: frl_plugin(), frl_test(), and the flags that all share.
 option(FERRULE_TESTS "Build the tests" ON)
-option(FERRULE_FUZZ "Build the fuzz targets, and nothing but the core beside them" OFF)
+option(FERRULE_FUZZ "Build the fuzz targets too (clang)" OFF)
 set(FERRULE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, as -fsanitize= takes them")
 
 find_program(CCACHE ccache)
@@ -19,8 +19,11 @@ set(FERRULE_PRECOMPILED <algorithm> <cstring> <functional> <map> <memory> <optio
 
 # g++ 12 sees overflows in std::string's own code that are none (GCC PR 105329, 105651).
 add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers -Wno-restrict -Wno-array-bounds)
-if(FERRULE_FUZZ)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-w)  # clang has other opinions; the gcc builds are the ones without warnings
+endif()
+if(FERRULE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL Debug)
   add_compile_options(-O1)
@@ -30,13 +33,18 @@ if(FERRULE_SANITIZE)
   add_link_options(-fsanitize=${FERRULE_SANITIZE})
 endif()
 
-# frl_plugin(name sources... [LINK libraries...]): plugins/<name>.so against plugin-api alone.
+# frl_plugin(name sources... [LINK libraries...]): plugins/<name>.so against plugin-api alone. It
+# exports the entry and nothing else, unless EXPORTS_ALL says so: a template of the C++ library that a
+# plugin exports as unique is never unmapped again.
 function(frl_plugin name)
-  cmake_parse_arguments(P "" "OUTPUT" "LINK" ${ARGN})
+  cmake_parse_arguments(P "EXPORTS_ALL" "OUTPUT" "LINK" ${ARGN})
   add_library(plugin_${name} MODULE ${P_UNPARSED_ARGUMENTS})
   target_include_directories(plugin_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(plugin_${name} PRIVATE Threads::Threads ${P_LINK})
   target_link_options(plugin_${name} PRIVATE -Wl,-Bsymbolic -Wl,--no-undefined -Wl,-z,defs)
+  if(NOT P_EXPORTS_ALL AND NOT APPLE AND NOT WIN32)
+    target_link_options(plugin_${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/tools/cmake/plugin.map)
+  endif()
   if(FERRULE_SANITIZE)
     # A sanitizer's runtime is the host's; its symbols stay undefined in a plugin built by clang.
     target_link_options(plugin_${name} PRIVATE -Wl,-z,undefs)

@@ -21,13 +21,13 @@ FRL_INLINE To convert(From a) {
   } else if constexpr (__is_same(To, Boolean)) {
     return {static_cast<uint8_t>(a != From(0))};
   } else if constexpr (kIsFloat<From> && !kIsFloat<To>) {
-    // Truncates and saturates; NaN gives 0. The top as a float may be one too high: then not taken.
+    // Truncates and saturates; NaN gives 0. The top as a float may be one too high: then nothing
+    // that fits is at or above it.
     constexpr To low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
     constexpr From top = static_cast<From>(high);
-    constexpr From past = static_cast<uint64_t>(top) == static_cast<uint64_t>(high) ? top + 1 : top;
     if (a != a) return 0;
     if (a <= static_cast<From>(low)) return low;
-    return a >= past || a >= top ? high : static_cast<To>(a);
+    return a >= top ? high : static_cast<To>(a);
   } else {
     return static_cast<To>(a);
   }

@@ -132,21 +132,18 @@ void finish(T* y, const T* x, int64_t n, T bias, const T* columns, const T* resi
 
 // Four rows of four neighbours become four columns.
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t FourInts __attribute__((vector_size(16)));
 FRL_INLINE void transpose_four(float* to, int64_t width, const float* x, int64_t column) {
   const Four a = *reinterpret_cast<const Four*>(x), b = *reinterpret_cast<const Four*>(x + column);
   const Four c = *reinterpret_cast<const Four*>(x + 2 * column);
   const Four d = *reinterpret_cast<const Four*>(x + 3 * column);
-  const Four ab_low = __builtin_shuffle(a, b, FourInts{0, 4, 1, 5});
-  const Four ab_high = __builtin_shuffle(a, b, FourInts{2, 6, 3, 7});
-  const Four cd_low = __builtin_shuffle(c, d, FourInts{0, 4, 1, 5});
-  const Four cd_high = __builtin_shuffle(c, d, FourInts{2, 6, 3, 7});
-  *reinterpret_cast<Four*>(to) = __builtin_shuffle(ab_low, cd_low, FourInts{0, 1, 4, 5});
-  *reinterpret_cast<Four*>(to + width) = __builtin_shuffle(ab_low, cd_low, FourInts{2, 3, 6, 7});
-  *reinterpret_cast<Four*>(to + 2 * width) =
-      __builtin_shuffle(ab_high, cd_high, FourInts{0, 1, 4, 5});
-  *reinterpret_cast<Four*>(to + 3 * width) =
-      __builtin_shuffle(ab_high, cd_high, FourInts{2, 3, 6, 7});
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  *reinterpret_cast<Four*>(to) = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+  *reinterpret_cast<Four*>(to + width) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+  *reinterpret_cast<Four*>(to + 2 * width) = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  *reinterpret_cast<Four*>(to + 3 * width) = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
 }
 // What of a panel goes in squares of four: the rest is left to the caller.
 FRL_INLINE void pack_fours(float* panel, const float* x, int64_t column, int64_t k, int64_t n,

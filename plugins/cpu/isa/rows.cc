@@ -1,5 +1,6 @@
 // Whole rows of f32: sums, extremes, softmax, normalisation. Sums are kept in f64.
 #include "plugins/cpu/isa/tiles.h"
+#include "plugins/cpu/isa/vector.h"
 
 namespace cpu {
 namespace FRL_ISA {
@@ -14,27 +15,35 @@ double sum(const float* x, int64_t n) {
   return s0 + s1 + (n % 2 ? static_cast<double>(x[n - 1]) : 0.0);
 }
 
-// NaN if any is.
-float top(const float* x, int64_t n) {
-  float best = -kInf;
-  int32_t bad = 0;
-#pragma omp simd reduction(max : best) reduction(| : bad)
-  for (int64_t i = 0; i < n; ++i) {
-    best = x[i] > best ? x[i] : best;
-    bad |= x[i] != x[i];
+// The largest (or smallest) element; NaN if any is. Written out in lanes: the neutral element of an
+// OpenMP reduction is the largest finite number, not the infinity.
+template <bool kMax>
+float extreme(const float* x, int64_t n) {
+  constexpr int kN = kLanes<float>;
+  constexpr float kNeutral = kMax ? -kInf : kInf;
+  const auto better = [](auto a, auto b) { return kMax ? a > b : a < b; };
+  float best = kNeutral, bad = 0;
+  int64_t i = 0;
+  if (n >= kN) {
+    Vector<float> lanes = load_vector(x), odd = {};
+    for (; i + kN <= n; i += kN) {
+      const Vector<float> v = load_vector(x + i);
+      lanes = better(v, lanes) ? v : lanes;
+      odd = v == v ? odd : v;
+    }
+    for (int k = 0; k < kN; ++k) {
+      best = better(lanes[k], best) ? lanes[k] : best;
+      bad = odd[k] == odd[k] ? bad : odd[k];
+    }
   }
-  return bad ? kNan : best;
-}
-float bottom(const float* x, int64_t n) {
-  float best = kInf;
-  int32_t bad = 0;
-#pragma omp simd reduction(min : best) reduction(| : bad)
-  for (int64_t i = 0; i < n; ++i) {
-    best = x[i] < best ? x[i] : best;
-    bad |= x[i] != x[i];
+  for (; i < n; ++i) {
+    best = better(x[i], best) ? x[i] : best;
+    bad = x[i] == x[i] ? bad : x[i];
   }
-  return bad ? kNan : best;
+  return bad == bad ? best : kNan;
 }
+float top(const float* x, int64_t n) { return extreme<true>(x, n); }
+float bottom(const float* x, int64_t n) { return extreme<false>(x, n); }
 
 // exp(x - best), with the difference known to twice the precision: its rounding error would be the
 // result's.

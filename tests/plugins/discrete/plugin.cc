@@ -111,6 +111,8 @@ int32_t make_buffer(frl_device* dev, const frl_space_request* request, frl_buffe
                     frl_error* error) {
   if (request->space > 1)
     return fail(error, FRL_INVALID, "space: want 0 or 1", int32_t(request->space));
+  if (request->bytes > kSpaces[request->space].max_alloc_bytes)
+    return fail(error, FRL_NO_MEMORY, "buffer: want at most 256 MiB", int32_t(request->space));
   auto* b = new (std::nothrow) Buffer{};
   if (!b) return fail(error, FRL_NO_MEMORY, "buffer: no memory");
   b->head = {sizeof(frl_buffer), FRL_TAG_BUFFER};

@@ -1,0 +1,102 @@
+#include "conformance/runner/program.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "conformance/runner/child.h"
+#include "conformance/runner/listing.h"
+#include "conformance/runner/profiles.h"
+#include "conformance/runner/waivers.h"
+#include "core/base/text.h"
+
+namespace ferrule::conformance {
+namespace fs = std::filesystem;
+
+int complain(const std::string& message) {
+  std::fprintf(stderr, "ferrule-conformance: %s\n", message.c_str());
+  return kBadUsage;
+}
+
+std::string data_folder() {
+  std::error_code code;
+  const fs::path self = fs::read_symlink("/proc/self/exe", code).parent_path();
+  return (self.parent_path() / "share" / "ferrule" / "conformance").string();
+}
+
+Job job_of(std::span<const Family> families, const Options& options) {
+  Job job;
+  std::error_code code;
+  job.plugin = fs::absolute(options.plugin, code).lexically_normal().string();
+  job.depth = options.depth, job.seed = options.seed, job.device = options.device;
+  job.memory_limit_mib = options.limits.memory_limit_mib;
+  job.data_folder = data_folder();
+  for (const Family& family : families) job.families += family.id;
+  return job;
+}
+
+Result<std::string> family_ids(std::span<const Family> families, const std::string& text) {
+  std::string out;
+  for (const std::string& word : split(text, ',')) {
+    const auto found = std::find_if(families.begin(), families.end(), [&](const Family& f) {
+      return word == f.name || word == std::string(1, f.id);
+    });
+    if (found == families.end())
+      return Status(Code::invalid_argument,
+                    cat("--family: want ids or names such as F,G, got ", word));
+    out += found->id;
+  }
+  return out;
+}
+
+int list_command(std::span<const Family> families, const Options& options) {
+  Job job = job_of(families, options);
+  if (!options.families.empty()) {
+    auto ids = family_ids(families, options.families);
+    if (!ids.ok()) return complain(ids.status().message());
+    job.families = *ids;
+  }
+  const Listing listing = list_cases(families, job, options.limits);
+  for (const std::string& name : listing.cases)
+    if (options.case_glob.empty() || glob_matches(options.case_glob, name))
+      std::printf("%s\n", name.c_str());
+  for (const std::string& problem : listing.problems) std::fprintf(stderr, "%s\n", problem.c_str());
+  if (!listing.facts.load_text.empty())
+    std::fprintf(stderr, "%s: %s\n", listing.facts.load_stage.c_str(),
+                 listing.facts.load_text.c_str());
+  return listing.problems.empty() && listing.facts.load_text.empty() ? kFine : kJudgedBad;
+}
+
+int must_pass_command(std::span<const Family> families, const Options& options) {
+  const auto data = read_profiles(data_folder());
+  if (!data.ok()) return complain(data.status().message());
+  if (!options.profile.empty() && !data->find(options.profile))
+    return complain(cat("--profile: there is no profile ", options.profile));
+  std::fputs(must_pass_list(*data, options.profile, families).c_str(), stdout);
+  return kFine;
+}
+
+int run_program(std::span<const Family> families, int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], kChildFlag) == 0) return run_as_child(families);
+  const Parsed parsed = parse_options(argc, argv);
+  if (parsed.exit_code >= 0) return parsed.exit_code;
+  std::string line;
+  for (int i = 0; i < argc; ++i) line += cat(i ? " " : "", i ? argv[i] : "ferrule-conformance");
+  switch (parsed.options.command) {
+    case Command::list:
+      return list_command(families, parsed.options);
+    case Command::explain:
+      return explain_command(families, parsed.options);
+    case Command::replay:
+      return replay_command(families, parsed.options);
+    case Command::must_pass:
+      return must_pass_command(families, parsed.options);
+    case Command::verify:
+      return verify_command(families, parsed.options);
+    default:
+      return run_suite(families, parsed.options, line);
+  }
+}
+
+}  // namespace ferrule::conformance

@@ -1,0 +1,126 @@
+// verify: a report against itself, against this suite, and against a plugin's file. Offline.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "conformance/report/reports.h"
+#include "conformance/report/sha256.h"
+#include "conformance/runner/judgement.h"
+#include "conformance/runner/program.h"
+#include "conformance/runner/suite_data.h"
+#include "conformance/runner/verify.h"
+#include "core/base/bytes.h"
+#include "core/base/text.h"
+
+namespace ferrule::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+using Faults = std::vector<std::string>;
+
+void same(Faults& faults, const char* what, const std::string& want, const std::string& got) {
+  if (want != got)
+    faults.push_back(cat(what, ": want ", want.empty() ? "nothing" : want, ", got ",
+                         got.empty() ? "nothing" : got));
+}
+
+// Each listed case has one end, and no other case has any.
+void check_complete(const Read& read, Faults& faults) {
+  std::map<std::string, int> ends;
+  for (const std::string& name : read.ends) ++ends[name];
+  for (const std::string& name : read.report.listed) {
+    const int n = ends.count(name) ? ends[name] : 0;
+    if (n != 1) faults.push_back(cat("case ", name, ": want one end, got ", n));
+    ends.erase(name);
+  }
+  for (const auto& [name, n] : ends)
+    faults.push_back(cat("case ", name, ": it ended and was never listed"));
+  auto listed = read.report.listed;
+  std::sort(listed.begin(), listed.end());
+  if (std::adjacent_find(listed.begin(), listed.end()) != listed.end())
+    faults.push_back("list: a case is listed twice");
+}
+
+// Each waived case has a waiver that holds on the day of the run.
+void check_waived(const Report& report, const SuiteData& suite, Faults& faults) {
+  std::vector<std::string> notes;
+  const auto waivers = waivers_for(suite.waivers, report.facts, notes);
+  for (const Record& record : report.records) {
+    if (record.verdict == Verdict::waived && !find_waiver(waivers, record.name))
+      faults.push_back(
+          cat("case ", record.name, ": it is waived, and no waiver of the suite covers it"));
+    if (record.verdict == Verdict::pass && record.judged == 0)
+      faults.push_back(cat("case ", record.name, ": it passes and judged nothing"));
+  }
+}
+
+void check_judgement(const Report& report, const SuiteData& suite, std::span<const Family> families,
+                     Faults& faults) {
+  const Judgement want = judge_run(report, suite.profiles, families);
+  const Judgement& got = report.judgement;
+  same(faults, "badge", want.badge, got.badge);
+  same(faults, "level", std::to_string(want.level), std::to_string(got.level));
+  same(faults, "fine", want.fine ? "true" : "false", got.fine ? "true" : "false");
+  same(faults, "profiles", join(want.profiles), join(got.profiles));
+  same(faults, "reasons", join(want.reasons, "; "), join(got.reasons, "; "));
+  if (want.counts != got.counts) faults.push_back("counts: they are not those of the verdicts");
+  same(faults, "must-pass hash",
+       sha256(must_pass_list(suite.profiles, report.facts.profile, families)),
+       report.facts.must_pass_hash);
+}
+
+Result<std::string> text_of(const std::string& path) {
+  FRL_LET(const MappedFile file, MappedFile::open(path));
+  const Bytes bytes = file.bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
+Faults faults_of(const Read& read, const SuiteData& suite, std::span<const Family> families) {
+  Faults faults;
+  if (read.hash.empty())
+    faults.push_back("report: it has no end; the run was cut short");
+  else
+    same(faults, "hash of the lines", sha256(read.head), read.hash);
+  same(faults, "suite hash", suite.hash, read.report.facts.suite_hash);
+  check_complete(read, faults);
+  check_waived(read.report, suite, faults);
+  check_judgement(read.report, suite, families, faults);
+  return faults;
+}
+
+int verify_command(std::span<const Family> families, const Options& options) {
+  const bool is_folder = fs::is_directory(options.subject);
+  const std::string file = is_folder ? options.subject + "/report.jsonl" : options.subject;
+  const auto text = text_of(file);
+  if (!text.ok()) return complain(cat(file, ": ", text.status().message()));
+  const auto read = parse_report(*text);
+  if (!read.ok()) return complain(cat(file, ": ", read.status().message()));
+  const auto suite = read_suite_data(data_folder());
+  if (!suite.ok()) return complain(suite.status().message());
+  Faults faults = faults_of(*read, *suite, families);
+  // The other files follow from this one, byte for byte.
+  if (is_folder && faults.empty())
+    for (const ReportFile& other : report_files(read->report, families)) {
+      const auto there = text_of(cat(options.subject, "/", other.name));
+      if (!there.ok() || *there != other.text)
+        faults.push_back(cat(other.name, ": it is not the one that belongs to report.jsonl"));
+    }
+  const Facts& facts = read->report.facts;
+  if (!options.plugin.empty())
+    same(faults, "plugin hash", sha256_of_file(options.plugin), facts.plugin_hash);
+  for (const std::string& fault : faults) std::printf("  - %s\n", fault.c_str());
+  if (!faults.empty()) return std::printf("NOT a sound report\n"), kJudgedBad;
+  const std::string badge =
+      read->report.judgement.badge.empty() ? "no badge" : read->report.judgement.badge;
+  std::printf(
+      "%s %s on %s: %s\nplugin %s\nsound: %zu cases, each with its end; hashes, counts and badge "
+      "hold\n",
+      facts.plugin_id.c_str(), facts.plugin_version.c_str(), facts.device.c_str(), badge.c_str(),
+      facts.plugin_hash.c_str(), read->report.listed.size());
+  return kFine;
+}
+
+}  // namespace ferrule::conformance
