@@ -30,7 +30,10 @@ void list_numerics(const Target& target, std::vector<Case>& cases) {
         if (target.depth == Depth::smoke && !subject.is_first) continue;
         for (Style style : styles_at(target.depth, row.id, type, subject.is_first))
           for (int round = 0; round < rounds; ++round)
-            add_case(target, cases, cat("F/", row.name, "/", type_name(type), "/", subject.label, "/", style_name(style), round ? cat("_", round) : ""), subject, style);
+            add_case(target, cases,
+                     cat("F/", row.name, "/", type_name(type), "/", subject.label, "/",
+                         style_name(style), round ? cat("_", round) : ""),
+                     subject, style);
       }
     }
   }
