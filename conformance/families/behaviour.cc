@@ -210,6 +210,8 @@ void list_extents(const Target& target, std::vector<Case>& cases, const RowAtHan
     const auto others = [](const Subject& s) { return s.operands[0].type.shape.n_elements() / std::max<int64_t>(1, s.operands[0].type.shape[0]); };
     std::stable_sort(subjects.begin(), subjects.end(), [&](const Subject& a, const Subject& b) { return others(a) < others(b); });
     if (subjects.empty()) continue;
+    const auto plain = graph_of(subjects[0], 1);
+    if (!plain.ok() || !admits(row, *plain)) continue;
     for (const uint64_t limit : {row.claim.max_dim, row.claim.max_elements}) {
       if (limit == 0 || int64_t(limit) > kMostElements) continue;
       for (uint64_t over : {0u, 1u}) {
