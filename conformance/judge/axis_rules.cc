@@ -45,14 +45,25 @@ double sum_error(const Licence& licence, Type type, double v, double terms, doub
   return sum_factor(licence, n) * sum_eps(licence, type) * terms;
 }
 
+bool has_only_finite(const NodeCall& call) {
+  for (const Bounded* x : call.operands)
+    if (x && is_float(x->type.type))
+      for (double v : x->value.as<double>())
+        if (!std::isfinite(v)) return false;
+  return true;
+}
+
 Bounds bound_sum(const NodeCall& call, Bounded y, const Tensor& terms, const Tensor& passed, double n) {
   const Licence& licence = call.licence;
+  const bool all_finite = has_only_finite(call);  // then what is not left the range in some order
   const FloatFormat format = format_of(licence.precision(y.type.type));
   const FloatFormat sums = format_of(licence.accumulate == Type::none || !is_float(licence.accumulate) ? licence.precision(y.type.type) : licence.accumulate);
   y.error = tabulate(y.value.shape(), [&](int64_t i) {
     const double v = y.at(i), t = terms.at_f64(i), p = passed.empty() ? 0 : passed.at_f64(i);
-    if (!std::isfinite(v)) return std::isfinite(p) ? 0.0 : kInfinite;
-    if (t + p >= std::min(sums.overflow(), format.overflow())) return kInfinite;  // partial sums may leave the range
+    if (!std::isfinite(v)) return std::isfinite(p) && !all_finite ? 0.0 : kInfinite;
+    // Partial sums may leave the range; terms of one sign do so in any order.
+    const bool one_sign = std::fabs(v) >= t * (1 - 0x1p-20);
+    if (t + p >= std::min(sums.overflow(), format.overflow()) && !one_sign) return kInfinite;
     const double own = sum_error(licence, y.type.type, v, t, n) + n * 0x1p-53 * t;
     // The sign of a sum's zero is the order's.
     return p + own + format.ulp(std::fabs(v) + p + own) / 2 + kLooseZero;

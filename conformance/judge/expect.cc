@@ -104,7 +104,7 @@ class Walk {
     for (Bounded& y : *results) {
       if (call.licence.leaves_wide && keeps_numbers && is_float(y.type.type)) round_result(y, call.licence, true);
       settle(y, call.licence);
-      if (around.kind && !is_output(graph, node)) leave_range(y, call.licence);
+      if (!is_output(graph, node)) leave_range(y, call.licence);
     }
     return results;
   }
@@ -119,7 +119,8 @@ class Walk {
     return &kept.back();
   }
 
-  // An inner value beyond its type's range is an infinity, near the edge of it perhaps.
+  // An inner value beyond its type's range is an infinity; near the edge of it, or where it may be
+  // kept in any wider type, perhaps.
   static void leave_range(Bounded& y, const Licence& licence) {
     if (!is_float(y.type.type) || y.is_exact()) return;
     const double limit = format_of(licence.precision(y.type.type)).overflow();
@@ -128,7 +129,7 @@ class Walk {
       const double v = y.at(i), e = y.error_at(i);
       value.set_f64(i, v);
       if (!std::isfinite(v) || std::fabs(v) + e < limit) return e;
-      if (std::fabs(v) - e < limit) return kInfinite;
+      if (std::fabs(v) - e < limit || licence.is_wide) return kInfinite;
       value.set_f64(i, v > 0 ? kInfinite : -kInfinite);
       return 0.0;
     });

@@ -42,12 +42,39 @@ std::vector<Corner> corners(size_t n_operands) {
   return {{-1, -1}, {-1, 1}, {1, -1}, {1, 1}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}};
 }
 
+// Elements of an operand that broadcasts to the result.
+struct Reader {
+  const Bounded& x;
+  Strides strides;
+  Reader(const Bounded& operand, const Shape& shape) : x(operand), strides(broadcast_strides(operand.value.shape(), shape)) {}
+};
+
 // How far `other` is from v; what differs in class is infinitely far.
 double distance(double v, double other) {
   if (std::isnan(v) || std::isnan(other)) return std::isnan(v) && std::isnan(other) ? 0.0 : kInfinite;
   if (v == 0 && other == 0) return std::signbit(v) == std::signbit(other) ? 0 : kLooseZero;
   if (v == other) return 0;
   return std::fabs(v - other);
+}
+
+// Where corners do not tell: waves, and steps and poles between them. `seen` is what they told.
+double beyond_corners(OpId op, double a, double ea, double b, double eb, double seen) {
+  switch (op) {
+    case FRL_OP_sin:
+    case FRL_OP_cos:
+      return std::isnan(a) || std::isinf(ea) ? seen : std::min(ea, 2.0);
+    case FRL_OP_tan:
+      return ea > 0 && std::floor((a - ea) / M_PI - 0.5) != std::floor((a + ea) / M_PI - 0.5) ? kInfinite : seen;
+    case FRL_OP_reciprocal:
+      return ea > 0 && std::fabs(a) <= ea ? kInfinite : seen;
+    case FRL_OP_div:
+      return eb > 0 && std::fabs(b) <= eb ? kInfinite : seen;
+    case FRL_OP_mod:
+    case FRL_OP_fmod:
+      return ea > 0 || eb > 0 ? std::max(seen, std::fabs(b) + eb) : seen;
+    default:
+      return seen;
+  }
 }
 
 // What the operands' errors do to the result: the largest change at any corner.
@@ -66,15 +93,16 @@ Result<Tensor> passed_on(const NodeCall& call, const Tensor& value) {
       worst[i] = std::max(worst[i], d);
     }
   }
+  const Reader a(call.in(0), value.shape()), b(call.in(call.operands.size() - 1), value.shape());
+  if (is_float(value.element()) && is_float(a.x.type.type)) {
+    size_t i = 0;
+    for (Odometer at(value.shape()); at.more(); at.next(), ++i) {
+      const int64_t ia = at.offset(a.strides), ib = at.offset(b.strides);
+      worst[i] = beyond_corners(call.node.op, a.x.at(ia), a.x.error_at(ia), b.x.at(ib), b.x.error_at(ib), worst[i]);
+    }
+  }
   return tabulate(value.shape(), [&](int64_t i) { return worst[size_t(i)]; });
 }
-
-// Element i of the result as an element of an operand that broadcasts to it.
-struct Reader {
-  const Bounded& x;
-  Strides strides;
-  Reader(const Bounded& operand, const Shape& shape) : x(operand), strides(broadcast_strides(operand.value.shape(), shape)) {}
-};
 
 Bounds bound_select(const NodeCall& call) {
   FRL_LET(auto results, evaluate_call(call));
@@ -151,7 +179,9 @@ void add_ulps(const NodeCall& call, const Ceiling& ceiling, double ulps, Bounded
     if (!std::isfinite(v) || (v == 0 && x == 0)) continue;  // exact, the sign too
     own[size_t(i)] = ulps * format.ulp(unit_at(call, ceiling.form, v, x) + y.error_at(i));
     const double tiny = format.min_normal() * std::max(1.0, std::fabs(x));
-    if (ceiling.form == CeilingForm::composed && std::fabs(v) <= 2 * tiny) own[size_t(i)] += tiny;
+    if (ceiling.form == CeilingForm::plain) continue;
+    if (std::fabs(v) <= 2 * tiny) own[size_t(i)] += tiny;
+    if (8 * std::fabs(v) >= format.overflow()) own[size_t(i)] = kInfinite;  // a step may overflow
   }
   add_error(y, [&](int64_t i) { return own[size_t(i)]; });
 }

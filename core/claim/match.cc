@@ -136,7 +136,7 @@ Refusal check_attributes(const Claim& claim, const Node& node) {
 }
 
 Refusal check_compute(const Claim& claim, uint32_t compute) {
-  if (claim.compute == 0 || claim.compute & compute) return {};
+  if (claim.compute == 0 || claim.compute & (compute | FRL_COMPUTE_IEEE)) return {};
   return no(Code::no_attribute, cat("compute: mode ", compute, " is not in mask ", claim.compute));
 }
 
@@ -216,7 +216,8 @@ Answer match_claims(const DeviceRow& device, const Graph& graph, const Node& nod
   for (const Claim& claim : device.claims) {
     if (claim.op != node.op) continue;
     Refusal refusal = check_row(device, claim, graph, node, compute);
-    if (!refusal.refused()) return {&claim, {}};
+    if (!refusal.refused())
+      return {&claim, {}, claim.compute & compute ? compute : uint32_t(FRL_COMPUTE_IEEE)};
     answer.refusal = std::move(refusal);  // of several rows the last, most general one speaks
   }
   return answer;

@@ -24,7 +24,7 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
   const std::string key = form_key(inputs, value_inputs_);
   for (Form& form : forms_)
     if (form.key == key) return form.last_used = ++clock_, form.compiled;
-  FRL_LET(auto compiled, compile_form(inputs));
+  FRL_LET(auto compiled, within_memory([&] { return compile_form(inputs); }));
   const auto most = size_t(std::max<int64_t>(1, runtime_->config().integer("session.executables")));
   if (forms_.size() >= most) {
     const auto oldest = [](const Form& a, const Form& b) { return a.last_used < b.last_used; };
