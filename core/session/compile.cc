@@ -175,12 +175,14 @@ Result<std::shared_ptr<Kernel>> KernelCache::kernel(const std::shared_ptr<Device
 Result<FuseOptions> fuse_options(const Config& config) {
   FuseOptions options;
   std::vector<std::string> names;
-  for (const Pass* pass : all_passes()) names.push_back(pass->name);
+  for (const Pass* pass : all_passes())
+    if (!pass->mandatory) names.push_back(pass->name);
   for (const std::string& name : config.list("passes.off")) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const std::string near = nearest(name, names);
-      return Status(Code::invalid_argument, cat("passes.off: want a pass, got ", name,
-                                                near.empty() ? "" : cat("; did you mean ", near)));
+      return Status(Code::invalid_argument,
+                    cat("passes.off: want passes that may be left out (", join(names), "), got ",
+                        name, near.empty() ? "" : cat("; did you mean ", near)));
     }
     options.passes_off.insert(name);
   }

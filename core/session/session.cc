@@ -31,6 +31,11 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
     forms_.erase(std::min_element(forms_.begin(), forms_.end(), oldest));
   }
   forms_.push_back({form_key(inputs, value_inputs_), compiled, ++clock_});
+  const CompileReport& report = compiled->executable->report();
+  runtime_->log(3, "session",
+                cat("compiled a form: ", compiled->executable->plan().steps.size(), " steps, ",
+                    report.total_ns / 1000, " us, of which kernels ", report.kernels_ns / 1000,
+                    " us"));
   return compiled;
 }
 
