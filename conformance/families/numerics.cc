@@ -1,5 +1,5 @@
 // F: each claimed op and type against the reference, over its recipes and several kinds of data.
-#include "conformance/cases/check.h"
+#include "conformance/cases/golden.h"
 #include "conformance/suite/families.h"
 #include "core/base/text.h"
 
@@ -37,6 +37,7 @@ void list_numerics(const Target& target, std::vector<Case>& cases) {
       }
     }
   }
+  list_golden(target, cases);
 }
 
 }  // namespace ferrule::conformance

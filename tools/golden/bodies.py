@@ -7,6 +7,11 @@ from common import Tensor, build, case, ramp
 from pointwise import m
 
 
+def signed(a, b):
+    """a * b with the sign that a product of zero has; a is no negative zero."""
+    return a * b or (-0.0 if (a < 0) != (b < 0) else F(0))
+
+
 def row(kind, values):
     return Tensor(kind, (len(values),), values)
 
@@ -61,7 +66,7 @@ def pointwises():
         a, b = ramp(kind, (2, 3), 2), ramp(kind, (3,), 3)
         pairs = [(a.exact(i), b.exact(i[1:])) for i in ((r, c) for r in range(2) for c in range(3))]
         body = f"{kind}[2,3] {kind}[3]: add 0 1; relu 2; mul 3 0 > 4 2"
-        out.append(case("pointwise", {}, [a, b], [Tensor(kind, (2, 3), [max(p + q, F(0)) * p for p, q in pairs]), Tensor(kind, (2, 3), [p + q for p, q in pairs])], body))
+        out.append(case("pointwise", {}, [a, b], [Tensor(kind, (2, 3), [signed(max(p + q, F(0)), p) for p, q in pairs]), Tensor(kind, (2, 3), [p + q for p, q in pairs])], body))
         body = f"{kind}[2,3]: tanh 0; lit {kind} 2; mul 1 2; less 0 3; select 4 0 3 > 5"
         wide = [m(p) for p, _ in pairs]
         out.append(case("pointwise", {}, [a], [Tensor(kind, (2, 3), [p if p < 2 * mpmath.tanh(p) else 2 * mpmath.tanh(p) for p in wide])], body))

@@ -38,7 +38,9 @@ def elu(x, alpha):
 
 GELU_C = mpf("0.044715")
 D = F  # defaults of attributes are doubles
-SLOPE, SELU_A, SELU_G = D(0.01), D(1.67326319218681884765625), D(1.05070102214813232421875)
+SLOPE = D(0.01)
+# Klambauer et al., Self-Normalizing Neural Networks, in f32 as ONNX has them.
+SELU_A, SELU_G = (D(rounded(D(c), "f32")) for c in ("1.6732632423543772848170429916717", "1.0507009873554804934193349852946"))
 HARD_A, HARD_B = D(0.2), D(0.5)
 
 # op: function of an mpf, and where it is tried
@@ -65,7 +67,8 @@ WITH_ATTRIBUTES = [
 # op: exact function of a Fraction
 EXACT = {
     "identity": lambda x: x, "neg": lambda x: -x, "abs": abs, "sign": lambda x: F((x > 0) - (x < 0)),
-    "reciprocal": lambda x: 1 / x, "floor": lambda x: F(math.floor(x)), "ceil": lambda x: F(math.ceil(x)), "round": lambda x: F(round(x)),
+    "reciprocal": lambda x: 1 / x, "floor": lambda x: F(math.floor(x)),
+    "ceil": lambda x: F(math.ceil(x)) or (-0.0 if x < 0 else F(0)), "round": lambda x: F(round(x)) or (-0.0 if x < 0 else F(0)),
     "relu": lambda x: max(x, F(0)), "leaky_relu": lambda x: x if x >= 0 else SLOPE * x,
     "softsign": lambda x: x / (1 + abs(x)), "hard_sigmoid": lambda x: clamp(HARD_A * x + HARD_B, F(0), F(1)),
     "hard_swish": lambda x: x * clamp(x + 3, F(0), F(6)) / 6,
