@@ -10,11 +10,16 @@ namespace ferrule::conformance {
 namespace {
 
 // Members of chains, in the order in which they take turns: they keep numbers of moderate size so.
-constexpr OpId kUnary[] = {FRL_OP_neg,  FRL_OP_abs,     FRL_OP_tanh,  FRL_OP_relu, FRL_OP_sigmoid, FRL_OP_identity, FRL_OP_sin,
-                           FRL_OP_silu, FRL_OP_bit_not, FRL_OP_sign,  FRL_OP_gelu, FRL_OP_logical_not, FRL_OP_floor, FRL_OP_exp};
-constexpr OpId kBinary[] = {FRL_OP_add, FRL_OP_sub, FRL_OP_max, FRL_OP_mul, FRL_OP_min, FRL_OP_logical_or, FRL_OP_logical_xor, FRL_OP_bit_xor};
+constexpr OpId kUnary[] = {FRL_OP_neg,     FRL_OP_abs,      FRL_OP_tanh, FRL_OP_relu,
+                           FRL_OP_sigmoid, FRL_OP_identity, FRL_OP_sin,  FRL_OP_silu,
+                           FRL_OP_bit_not, FRL_OP_sign,     FRL_OP_gelu, FRL_OP_logical_not,
+                           FRL_OP_floor,   FRL_OP_exp};
+constexpr OpId kBinary[] = {FRL_OP_add, FRL_OP_sub,        FRL_OP_max,         FRL_OP_mul,
+                            FRL_OP_min, FRL_OP_logical_or, FRL_OP_logical_xor, FRL_OP_bit_xor};
 
-Status lacking(const char* what) { return Status(Code::not_claimed, cat("body: no ", what, " among the members")); }
+Status lacking(const char* what) {
+  return Status(Code::not_claimed, cat("body: no ", what, " among the members"));
+}
 
 Shape shape_in(Spread form, const Shape& shape, size_t number) {
   if (form == Spread::mixed) form = Spread(number % 4);
@@ -25,8 +30,10 @@ Shape shape_in(Spread form, const Shape& shape, size_t number) {
     case Spread::column:
       if (shape.rank()) out.set(shape.rank() - 1, {1, 0});
       return out;
-    case Spread::scalar: return Shape{};
-    default: return shape;
+    case Spread::scalar:
+      return Shape{};
+    default:
+      return shape;
   }
 }
 
@@ -40,7 +47,8 @@ const char* form_name(Spread form) {
 std::vector<Type> member_types(const Claim& claim) {
   std::vector<Type> out;
   const frl_operand* row = operand_row(claim, 0, false);
-  for (Type type : {Type::f32, Type::f64, Type::f16, Type::bf16, Type::i8, Type::i32, Type::u8, Type::i64, Type::boolean})
+  for (Type type : {Type::f32, Type::f64, Type::f16, Type::bf16, Type::i8, Type::i32, Type::u8,
+                    Type::i64, Type::boolean})
     if (row && row->types & FRL_BIT(uint64_t(type))) out.push_back(type);
   return out;
 }
@@ -54,11 +62,16 @@ BodyMaker::BodyMaker(const Claim& claim, Type type) : claim_(claim), type_(type)
 }
 
 bool BodyMaker::has(OpId op) const {
-  return std::binary_search(claim_.members.begin(), claim_.members.end(), op) || std::binary_search(claim_.epilogue.begin(), claim_.epilogue.end(), op) ||
+  return std::binary_search(claim_.members.begin(), claim_.members.end(), op) ||
+         std::binary_search(claim_.epilogue.begin(), claim_.epilogue.end(), op) ||
          std::binary_search(claim_.prologue.begin(), claim_.prologue.end(), op);
 }
-OpId BodyMaker::unary(size_t number) const { return unary_.empty() ? OpId(FRL_OP_NONE) : unary_[number % unary_.size()]; }
-OpId BodyMaker::binary(size_t number) const { return binary_.empty() ? OpId(FRL_OP_NONE) : binary_[number % binary_.size()]; }
+OpId BodyMaker::unary(size_t number) const {
+  return unary_.empty() ? OpId(FRL_OP_NONE) : unary_[number % unary_.size()];
+}
+OpId BodyMaker::binary(size_t number) const {
+  return binary_.empty() ? OpId(FRL_OP_NONE) : binary_[number % binary_.size()];
+}
 
 // One more member on x: of one operand, or with `other`.
 Result<ValueId> BodyMaker::grow(Graph& body, ValueId x, ValueId other, size_t number) const {
@@ -72,7 +85,9 @@ Result<ValueId> BodyMaker::grow(Graph& body, ValueId x, ValueId other, size_t nu
 Result<Graph> BodyMaker::chain(size_t n, const Shape& shape) const {
   Graph body("body");
   ValueId x = body.add_input({type_, shape}, "x");
-  const ValueId other = binary_.empty() || n < 2 || claim_.max_inputs < 2 ? kNoValue : body.add_input({type_, shape}, "b");
+  const ValueId other = binary_.empty() || n < 2 || claim_.max_inputs < 2
+                            ? kNoValue
+                            : body.add_input({type_, shape}, "b");
   for (size_t i = 0; i < n; ++i) {
     FRL_LET(x, grow(body, x, other, i));
   }
@@ -110,7 +125,8 @@ Result<Graph> BodyMaker::results(size_t n, const Shape& shape) const {
 Result<Graph> BodyMaker::many_users(const Shape& shape) const {
   if (binary_.empty()) return lacking("member with two operands");
   Graph body("body");
-  const ValueId x = body.add_input({type_, shape}, "x"), b = body.add_input({type_, shape_in(Spread::row, shape, 0)}, "b");
+  const ValueId x = body.add_input({type_, shape}, "x"),
+                b = body.add_input({type_, shape_in(Spread::row, shape, 0)}, "b");
   FRL_LET(const ValueId shared, body.emit(binary(0), {x, b}));
   ValueId y = shared;
   for (size_t i = 0; i < 4; ++i) {
@@ -142,13 +158,18 @@ Result<Graph> BodyMaker::literal(const Shape& shape) const {
 }
 
 Result<Graph> BodyMaker::types(const Shape& shape) const {
-  if (!has(FRL_OP_cast) || !has(FRL_OP_less) || !has(FRL_OP_select) || type_ == Type::boolean) return lacking("cast, less or select");
+  if (!has(FRL_OP_cast) || !has(FRL_OP_less) || !has(FRL_OP_select) || type_ == Type::boolean)
+    return lacking("cast, less or select");
   Graph body("body");
-  const ValueId x = body.add_input({type_, shape}, "x"), c = body.add_input({Type::i32, shape}, "c");
-  FRL_LET(const ValueId converted, body.emit(FRL_OP_cast, Attributes(FRL_OP_cast).set_i(FRL_AT_cast_to, int64_t(type_)), {c}));
+  const ValueId x = body.add_input({type_, shape}, "x"),
+                c = body.add_input({Type::i32, shape}, "c");
+  FRL_LET(
+      const ValueId converted,
+      body.emit(FRL_OP_cast, Attributes(FRL_OP_cast).set_i(FRL_AT_cast_to, int64_t(type_)), {c}));
   FRL_LET(const ValueId below, body.emit(FRL_OP_less, {x, converted}));
   FRL_LET(const ValueId y, body.emit(FRL_OP_select, {below, x, converted}));
-  FRL_LET(const ValueId wide, body.emit(FRL_OP_cast, Attributes(FRL_OP_cast).set_i(FRL_AT_cast_to, FRL_F64), {y}));
+  FRL_LET(const ValueId wide,
+          body.emit(FRL_OP_cast, Attributes(FRL_OP_cast).set_i(FRL_AT_cast_to, FRL_F64), {y}));
   body.add_output(below, "below"), body.add_output(y, "y"), body.add_output(wide, "wide");
   return body;
 }
@@ -159,7 +180,9 @@ Result<Graph> BodyMaker::random(uint64_t seed, const Shape& shape) const {
   Graph body("body");
   const size_t n_inputs = std::min<size_t>(1 + below(4), claim_.max_inputs);
   std::vector<ValueId> values;
-  for (size_t i = 0; i < n_inputs; ++i) values.push_back(body.add_input({type_, i == 0 ? shape : shape_in(Spread(below(4)), shape, 0)}, cat("i", i)));
+  for (size_t i = 0; i < n_inputs; ++i)
+    values.push_back(body.add_input({type_, i == 0 ? shape : shape_in(Spread(below(4)), shape, 0)},
+                                    cat("i", i)));
   const size_t n = std::min<size_t>(2 + below(9), claim_.max_nodes);
   ValueId y = values[0];
   for (size_t i = 0; i < n; ++i) {
@@ -171,7 +194,8 @@ Result<Graph> BodyMaker::random(uint64_t seed, const Shape& shape) const {
 }
 
 Result<Graph> BodyMaker::around(OpId main, size_t before, size_t behind) const {
-  if (!has(main) && !std::binary_search(claim_.members.begin(), claim_.members.end(), main)) return lacking("main op");
+  if (!has(main) && !std::binary_search(claim_.members.begin(), claim_.members.end(), main))
+    return lacking("main op");
   Graph body("body");
   ValueId x = body.add_input({type_, main == FRL_OP_conv ? Shape{1, 3, 7, 6} : Shape{9, 8}}, "x");
   for (size_t i = 0; i < before; ++i) {
@@ -184,7 +208,8 @@ Result<Graph> BodyMaker::around(OpId main, size_t before, size_t behind) const {
   if (main == FRL_OP_reduce) attributes.set_list(FRL_AT_reduce_axes, {-1});
   if (main == FRL_OP_transpose) attributes.set_list(FRL_AT_transpose_order, {-1, -2});
   FRL_LET(ValueId y, body.emit(main, attributes, operands));
-  const ValueId bias = behind > 1 ? body.add_input({type_, Shape{body.shape(y).back()}}, "bias") : kNoValue;
+  const ValueId bias =
+      behind > 1 ? body.add_input({type_, Shape{body.shape(y).back()}}, "bias") : kNoValue;
   for (size_t i = 0; i < behind; ++i) {
     FRL_LET(y, grow(body, y, bias, i + (bias == kNoValue)));
   }

@@ -36,7 +36,7 @@ class BodyMaker {
 
  private:
   bool has(OpId op) const;
-  OpId unary(size_t number) const;   // 0 if there is none for the type
+  OpId unary(size_t number) const;  // 0 if there is none for the type
   OpId binary(size_t number) const;
   Result<ValueId> grow(Graph& body, ValueId x, ValueId other, size_t number) const;
 

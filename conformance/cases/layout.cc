@@ -97,7 +97,8 @@ Tensor constant_along(const Tensor& tensor, size_t axis) {
   first[axis] = 0;
   const int64_t width = size_bytes(tensor.element());
   for (Odometer at(tensor.shape()); at.more(); at.next())
-    std::memcpy(out.mutable_data() + at.offset(strides) * width, tensor.bytes().data() + at.offset(first) * width, size_t(width));
+    std::memcpy(out.mutable_data() + at.offset(strides) * width,
+                tensor.bytes().data() + at.offset(first) * width, size_t(width));
   return out;
 }
 

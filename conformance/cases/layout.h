@@ -20,9 +20,11 @@ std::span<const LayoutRow> layout_rows();
 const frl_operand* operand_row(const Claim& claim, size_t i, bool result);
 
 // The claim that admits node 0; null if none does.
-const Claim* claim_of(const DeviceRow& device, const Graph& one_node, uint32_t compute = FRL_COMPUTE_IEEE);
+const Claim* claim_of(const DeviceRow& device, const Graph& one_node,
+                      uint32_t compute = FRL_COMPUTE_IEEE);
 
-// The tensor with the first index of its first long axis everywhere along that axis, as a repeated layout shows it.
+// The tensor with the first index of its first long axis everywhere along that axis, as a repeated
+// layout shows it.
 Tensor constant_along(const Tensor& tensor, size_t axis);
 // The axis that a repeated layout of the shape repeats; none for shapes without one.
 std::optional<size_t> repeated_axis(const Shape& shape);

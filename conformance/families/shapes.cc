@@ -1,5 +1,5 @@
-// H: shapes and places in memory: zero-size axes, every rank, sizes round tiles and vectors, primes,
-// each claimed layout and offset.
+// H: shapes and places in memory: zero-size axes, every rank, sizes round tiles and vectors,
+// primes, each claimed layout and offset.
 #include <algorithm>
 
 #include "conformance/cases/check.h"
@@ -13,7 +13,10 @@ namespace {
 
 std::vector<Type> some_types(const Target& target, OpId op) {
   std::vector<Type> out;
-  const auto wanted = target.depth == Depth::smoke ? std::vector<Type>{Type::f32} : std::vector<Type>{Type::f32, Type::f64, Type::f16, Type::bf16, Type::i8, Type::i64, Type::u16, Type::boolean};
+  const auto wanted = target.depth == Depth::smoke
+                          ? std::vector<Type>{Type::f32}
+                          : std::vector<Type>{Type::f32, Type::f64, Type::f16, Type::bf16,
+                                              Type::i8,  Type::i64, Type::u16, Type::boolean};
   for (Type type : types_of(op))
     if (std::find(wanted.begin(), wanted.end(), type) != wanted.end()) out.push_back(type);
   return out;
@@ -50,9 +53,15 @@ void list_zero(const Target& target, std::vector<Case>& cases, OpId op, Type typ
     if (subject.label == "long" || subject.label == "add_long") continue;
     for (int64_t extent : extents_of(subject)) {
       // Heads without an element have a scale of 1 / 0.
-      if (extent == 0 || (op == FRL_OP_attention && extent == subject.operands[0].type.shape.back())) continue;
+      if (extent == 0 ||
+          (op == FRL_OP_attention && extent == subject.operands[0].type.shape.back()))
+        continue;
       const Subject empty = with_extent(subject, extent, 0);
-      if (reference_takes(empty)) add_case(target, cases, cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/zero_", extent), empty, Style::data);
+      if (reference_takes(empty))
+        add_case(
+            target, cases,
+            cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/zero_", extent),
+            empty, Style::data);
     }
   }
 }
@@ -82,33 +91,62 @@ Subject made(OpId op, std::string label, Attributes attributes, std::vector<Tens
 void add_axis_lists(std::vector<Subject>* out, Type type, size_t rank) {
   const TensorType x{type, of_rank(rank)};
   std::vector<int64_t> extents, zeros(rank, 0), ones(rank, 1), last;
-  for (const Dim& dim : x.shape.dims()) extents.push_back(dim.extent), last.push_back(dim.extent - 1);
+  for (const Dim& dim : x.shape.dims())
+    extents.push_back(dim.extent), last.push_back(dim.extent - 1);
   const std::vector<int64_t> backwards(rank, -1);
-  out->push_back(made(FRL_OP_transpose, "reversed", Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, reversed_axes(rank)), {x}));
-  out->push_back(made(FRL_OP_slice, "reversed", Attributes(FRL_OP_slice).set_list(FRL_AT_slice_starts, last).set_list(FRL_AT_slice_sizes, extents).set_list(FRL_AT_slice_steps, backwards), {x}));
-  out->push_back(made(FRL_OP_broadcast, "ones", Attributes(FRL_OP_broadcast).set_list(FRL_AT_broadcast_shape, extents), {{type, Shape{}}}));
-  if (rank < 7) out->push_back(made(FRL_OP_pad, "all", Attributes(FRL_OP_pad).set_list(FRL_AT_pad_begins, ones).set_list(FRL_AT_pad_ends, zeros), {x}));
-  out->push_back(made(FRL_OP_reshape, "flat", Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, {x.shape.n_elements()}), {x}));
-  out->push_back(made(FRL_OP_reduce, "all", Attributes(FRL_OP_reduce).set_list(FRL_AT_reduce_axes, reversed_axes(rank)), {x}));
+  out->push_back(made(
+      FRL_OP_transpose, "reversed",
+      Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, reversed_axes(rank)), {x}));
+  out->push_back(made(FRL_OP_slice, "reversed",
+                      Attributes(FRL_OP_slice)
+                          .set_list(FRL_AT_slice_starts, last)
+                          .set_list(FRL_AT_slice_sizes, extents)
+                          .set_list(FRL_AT_slice_steps, backwards),
+                      {x}));
+  out->push_back(made(FRL_OP_broadcast, "ones",
+                      Attributes(FRL_OP_broadcast).set_list(FRL_AT_broadcast_shape, extents),
+                      {{type, Shape{}}}));
+  if (rank < 7)
+    out->push_back(made(
+        FRL_OP_pad, "all",
+        Attributes(FRL_OP_pad).set_list(FRL_AT_pad_begins, ones).set_list(FRL_AT_pad_ends, zeros),
+        {x}));
+  out->push_back(
+      made(FRL_OP_reshape, "flat",
+           Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, {x.shape.n_elements()}), {x}));
+  out->push_back(made(FRL_OP_reduce, "all",
+                      Attributes(FRL_OP_reduce).set_list(FRL_AT_reduce_axes, reversed_axes(rank)),
+                      {x}));
   std::vector<int64_t> odd;
   for (size_t i = 1; i < rank; i += 2) odd.push_back(int64_t(i) - int64_t(rank));
-  out->push_back(made(FRL_OP_reduce, "odd", Attributes(FRL_OP_reduce).set_list(FRL_AT_reduce_axes, odd).set_i(FRL_AT_reduce_keep, 0), {x}));
+  out->push_back(
+      made(FRL_OP_reduce, "odd",
+           Attributes(FRL_OP_reduce).set_list(FRL_AT_reduce_axes, odd).set_i(FRL_AT_reduce_keep, 0),
+           {x}));
   if (rank == 0) return;
   for (int64_t axis = -int64_t(rank); axis < 0; axis = axis == -1 ? 0 : -1) {
     const char* where = axis == -1 ? "last" : "first";
-    out->push_back(made(FRL_OP_softmax, where, Attributes(FRL_OP_softmax).set_i(FRL_AT_softmax_axis, axis), {x}));
-    out->push_back(made(FRL_OP_cumulative, where, Attributes(FRL_OP_cumulative).set_i(FRL_AT_cumulative_axis, axis), {x}));
-    out->push_back(made(FRL_OP_arg_reduce, where, Attributes(FRL_OP_arg_reduce).set_i(FRL_AT_arg_reduce_axis, axis), {x}));
-    out->push_back(made(FRL_OP_topk, where, Attributes(FRL_OP_topk).set_i(FRL_AT_topk_axis, axis), {x}));
-    out->push_back(made(FRL_OP_concat, where, Attributes(FRL_OP_concat).set_i(FRL_AT_concat_axis, axis), {x, x}));
+    out->push_back(made(FRL_OP_softmax, where,
+                        Attributes(FRL_OP_softmax).set_i(FRL_AT_softmax_axis, axis), {x}));
+    out->push_back(made(FRL_OP_cumulative, where,
+                        Attributes(FRL_OP_cumulative).set_i(FRL_AT_cumulative_axis, axis), {x}));
+    out->push_back(made(FRL_OP_arg_reduce, where,
+                        Attributes(FRL_OP_arg_reduce).set_i(FRL_AT_arg_reduce_axis, axis), {x}));
+    out->push_back(
+        made(FRL_OP_topk, where, Attributes(FRL_OP_topk).set_i(FRL_AT_topk_axis, axis), {x}));
+    out->push_back(made(FRL_OP_concat, where,
+                        Attributes(FRL_OP_concat).set_i(FRL_AT_concat_axis, axis), {x, x}));
   }
 }
 
-// Leading axes of extent 2 and 1 in front of every operand of the subject that has the rank of the first.
+// Leading axes of extent 2 and 1 in front of every operand of the subject that has the rank of the
+// first.
 Subject with_leading(Subject subject, size_t n) {
   const size_t rank = subject.operands[0].type.shape.rank();
   for (OperandSpec& operand : subject.operands) {
-    if (operand.type.type == Type::none || operand.type.shape.rank() != rank || operand.fill == Fill::given) continue;
+    if (operand.type.type == Type::none || operand.type.shape.rank() != rank ||
+        operand.fill == Fill::given)
+      continue;
     Shape shape;
     for (size_t i = 0; i < n; ++i) shape.push_back(i == 0 ? 2 : 1);
     for (const Dim& dim : operand.type.shape.dims()) shape.push_back(dim);
@@ -117,11 +155,25 @@ Subject with_leading(Subject subject, size_t n) {
   return subject;
 }
 
-constexpr OpId kLeading[] = {FRL_OP_matmul, FRL_OP_gather_elements, FRL_OP_scatter_elements, FRL_OP_trilu, FRL_OP_det, FRL_OP_dft, FRL_OP_log_softmax,
-                             FRL_OP_layer_norm, FRL_OP_rms_norm, FRL_OP_attention, FRL_OP_matmul_bias_act, FRL_OP_grid_sample, FRL_OP_gather};
+constexpr OpId kLeading[] = {FRL_OP_matmul,
+                             FRL_OP_gather_elements,
+                             FRL_OP_scatter_elements,
+                             FRL_OP_trilu,
+                             FRL_OP_det,
+                             FRL_OP_dft,
+                             FRL_OP_log_softmax,
+                             FRL_OP_layer_norm,
+                             FRL_OP_rms_norm,
+                             FRL_OP_attention,
+                             FRL_OP_matmul_bias_act,
+                             FRL_OP_grid_sample,
+                             FRL_OP_gather};
 
 void list_ranks(const Target& target, std::vector<Case>& cases) {
-  const std::vector<Type> types = target.depth == Depth::smoke ? std::vector<Type>{Type::f32} : std::vector<Type>{Type::f32, Type::f64, Type::bf16, Type::i32, Type::u8, Type::boolean};
+  const std::vector<Type> types =
+      target.depth == Depth::smoke
+          ? std::vector<Type>{Type::f32}
+          : std::vector<Type>{Type::f32, Type::f64, Type::bf16, Type::i32, Type::u8, Type::boolean};
   for (Type type : types) {
     for (size_t rank = 0; rank <= kMaxRank; ++rank) {
       std::vector<Subject> subjects;
@@ -132,15 +184,24 @@ void list_ranks(const Target& target, std::vector<Case>& cases) {
       subjects.push_back(made(FRL_OP_relu, "one", Attributes(FRL_OP_relu), {x}));
       subjects.push_back(made(FRL_OP_equal, "same", Attributes(FRL_OP_equal), {x, x}));
       for (const Subject& subject : subjects)
-        if (graph_of(subject, 1).ok()) add_case(target, cases, cat("H/", op_row(subject.op).name, "/", type_name(type), "/rank_", rank, "/", subject.label), subject, Style::data);
+        if (graph_of(subject, 1).ok())
+          add_case(target, cases,
+                   cat("H/", op_row(subject.op).name, "/", type_name(type), "/rank_", rank, "/",
+                       subject.label),
+                   subject, Style::data);
     }
     for (OpId op : kLeading)
       for (const Subject& subject : subjects_of(op, type)) {
         if (target.depth == Depth::smoke && !subject.is_first) continue;
-        for (size_t n = 1; !subject.operands.empty() && n + subject.operands[0].type.shape.rank() <= kMaxRank; n += n < 3 ? 1 : 4) {
+        for (size_t n = 1;
+             !subject.operands.empty() && n + subject.operands[0].type.shape.rank() <= kMaxRank;
+             n += n < 3 ? 1 : 4) {
           const Subject higher = with_leading(subject, n);
           if (graph_of(higher, 1).ok() && reference_takes(higher))
-            add_case(target, cases, cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/leading_", n), higher, Style::data);
+            add_case(target, cases,
+                     cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label,
+                         "/leading_", n),
+                     higher, Style::data);
         }
       }
   }
@@ -148,8 +209,10 @@ void list_ranks(const Target& target, std::vector<Case>& cases) {
 
 // ---- sizes ----
 
-constexpr int64_t kEdges[] = {1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 61, 63, 64, 65, 127, 128, 129};
-constexpr int64_t kLongEdges[] = {251, 255, 256, 257, 509, 511, 512, 513, 1021, 1023, 1024, 1025, 2049, 4095, 4097, 8191, 8193};
+constexpr int64_t kEdges[] = {1,  2,  3,  5,  7,  8,  9,  13,  15,  16, 17,
+                              31, 32, 33, 61, 63, 64, 65, 127, 128, 129};
+constexpr int64_t kLongEdges[] = {251,  255,  256,  257,  509,  511,  512,  513, 1021,
+                                  1023, 1024, 1025, 2049, 4095, 4097, 8191, 8193};
 
 // Recipes whose operands have N (any size) and M, K (small ones that vary with it).
 struct Sized {
@@ -191,7 +254,8 @@ constexpr Sized kSized[] = {
     {FRL_OP_conv, "length", "pads=1,1", "T[1,3,N] T[4,3,3] T[4]", true},
     {FRL_OP_conv, "width", "pads=1,1,1,1", "T[1,3,5,N] T[4,3,3,3] T[4]", false},
     {FRL_OP_conv, "depthwise", "groups=3 pads=1,1,1,1", "T[1,3,5,N] T[3,1,3,3] T[3]", false},
-    {FRL_OP_conv_bias_act, "width", "pads=1,1,1,1 activation=relu", "T[1,3,5,N] T[4,3,3,3] T[4]", false},
+    {FRL_OP_conv_bias_act, "width", "pads=1,1,1,1 activation=relu", "T[1,3,5,N] T[4,3,3,3] T[4]",
+     false},
     {FRL_OP_conv_transpose, "length", "strides=2", "T[1,3,N] T[3,2,3] T[2]", true},
     {FRL_OP_max_pool, "width", "kernel=3,3 strides=2,2 pads=1,1,1,1", "T[1,2,5,N]", true},
     {FRL_OP_avg_pool, "width", "kernel=2,3 pads=0,1,0,1", "T[1,2,5,N]", true},
@@ -219,11 +283,14 @@ void list_sizes(const Target& target, std::vector<Case>& cases) {
     for (Type type : some_types(target, row.op)) {
       if (type == Type::boolean && row.op != FRL_OP_select && row.op != FRL_OP_transpose) continue;
       std::vector<int64_t> sizes(std::begin(kEdges), std::end(kEdges));
-      if (row.is_long && target.depth != Depth::smoke) sizes.insert(sizes.end(), std::begin(kLongEdges), std::end(kLongEdges));
+      if (row.is_long && target.depth != Depth::smoke)
+        sizes.insert(sizes.end(), std::begin(kLongEdges), std::end(kLongEdges));
       if (target.depth == Depth::smoke) sizes = {17, 64};
       for (int64_t n : sizes)
         if (auto subject = sized(row, type, n); subject.ok() && graph_of(*subject, 1).ok())
-          add_case(target, cases, cat("H/", op_row(row.op).name, "/", type_name(type), "/", row.label, "/n_", n), *subject, Style::data);
+          add_case(target, cases,
+                   cat("H/", op_row(row.op).name, "/", type_name(type), "/", row.label, "/n_", n),
+                   *subject, Style::data);
     }
   }
 }
@@ -236,8 +303,10 @@ bool may_lie(const Claim& claim, size_t i, bool result, uint32_t needs) {
   return row && (row->layouts & needs) == needs;
 }
 
-// One tensor of the subject (or all that may) in one layout. Names of inputs say which operand each is.
-void add_layout(const Target& target, std::vector<Case>& cases, const std::string& name, const Subject& subject, const Graph& graph, const LayoutRow& layout, int which) {
+// One tensor of the subject (or all that may) in one layout. Names of inputs say which operand each
+// is.
+void add_layout(const Target& target, std::vector<Case>& cases, const std::string& name,
+                const Subject& subject, const Graph& graph, const LayoutRow& layout, int which) {
   const Claim* claim = claim_of(target.row(), graph);
   const Node& node = graph.node(NodeId(0));
   RunOptions options;
@@ -247,7 +316,9 @@ void add_layout(const Target& target, std::vector<Case>& cases, const std::strin
   options.results.resize(node.results.size());
   for (size_t i = 0; i < node.operands.size(); ++i) {
     const ValueId id = node.operands[i];
-    if (id == kNoValue || (which >= 0 && which != int(i)) || graph.known(id) || !may_lie(*claim, i, false, layout.needs)) continue;
+    if (id == kNoValue || (which >= 0 && which != int(i)) || graph.known(id) ||
+        !may_lie(*claim, i, false, layout.needs))
+      continue;
     const auto axis = repeated_axis(graph.shape(id));
     if (layout.repeats && !axis) continue;
     options.operands[i] = layout.make(graph.shape(id));
@@ -258,30 +329,38 @@ void add_layout(const Target& target, std::vector<Case>& cases, const std::strin
   }
   const int first_result = int(node.operands.size());
   for (size_t r = 0; r < node.results.size() && !layout.repeats; ++r) {
-    if ((which >= 0 && which != first_result + int(r)) || !may_lie(*claim, r, true, layout.needs)) continue;
+    if ((which >= 0 && which != first_result + int(r)) || !may_lie(*claim, r, true, layout.needs))
+      continue;
     options.results[r] = layout.make(graph.shape(node.results[r]));
     any = true;
   }
   if (!any) return;
   auto shared = std::make_shared<const Graph>(graph);
   cases.push_back({name, [shared, subject, options, repeats, name](const Target& t) {
-                     std::vector<Tensor> inputs = inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
-                     for (const auto& [input, axis] : repeats) inputs[input] = constant_along(inputs[input], axis);
+                     std::vector<Tensor> inputs =
+                         inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
+                     for (const auto& [input, axis] : repeats)
+                       inputs[input] = constant_along(inputs[input], axis);
                      return check_run(t, *shared, inputs, options);
                    }});
 }
 
 void list_layouts(const Target& target, std::vector<Case>& cases, OpId op, Type type) {
   for (const Subject& subject : subjects_of(op, type)) {
-    if (!subject.is_first && (target.depth == Depth::smoke || (target.depth == Depth::standard && size_bytes(type) != 4))) continue;
+    if (!subject.is_first && (target.depth == Depth::smoke ||
+                              (target.depth == Depth::standard && size_bytes(type) != 4)))
+      continue;
     if (subject.label == "long" || subject.label == "add_long") continue;
     const auto graph = claimed_form(target.row(), graph_of(subject, 1));
     if (!graph.ok()) continue;
-    const int n = int(graph->node(NodeId(0)).operands.size() + graph->node(NodeId(0)).results.size());
+    const int n =
+        int(graph->node(NodeId(0)).operands.size() + graph->node(NodeId(0)).results.size());
     for (const LayoutRow& layout : layout_rows()) {
-      const std::string name = cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/", layout.name);
+      const std::string name =
+          cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/", layout.name);
       add_layout(target, cases, name, subject, *graph, layout, -1);
-      for (int which = 0; which < n && n > 2 && target.depth != Depth::smoke; ++which) add_layout(target, cases, cat(name, "_", which), subject, *graph, layout, which);
+      for (int which = 0; which < n && n > 2 && target.depth != Depth::smoke; ++which)
+        add_layout(target, cases, cat(name, "_", which), subject, *graph, layout, which);
     }
   }
 }
