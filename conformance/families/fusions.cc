@@ -2,6 +2,7 @@
 // node on the same device.
 #include "conformance/cases/bodies.h"
 #include "conformance/cases/check.h"
+#include "conformance/families/written.h"
 #include "conformance/suite/families.h"
 #include "core/base/text.h"
 
@@ -208,6 +209,12 @@ void list_fusions(const Target& target, std::vector<Case>& cases) {
   list_closed(target, cases);
   list_activations(target, cases);
   list_rounding(target, cases);
+  list_written(target, cases, [](const Target& t, const Graph& graph, uint64_t seed) {
+    std::vector<Tensor> inputs;
+    for (ValueId id : graph.inputs())
+      inputs.push_back(fill(graph.type(id), Style::ramp, seed + inputs.size() * 977));
+    return check_fused(t, graph, inputs);
+  });
   size_t number = 0;
   for (const Claim& claim : target.row().claims) {
     if (claim.op == FRL_OP_pointwise) list_pointwise(target, cases, claim, number++);

@@ -20,6 +20,20 @@ constexpr Code kNoDeviceCodes[] = {Code::no_device, Code::not_claimed, Code::dri
 
 int write_error = 0;  // errno of the first write to stdout that failed
 
+// A list over several lines as one: "got:\n  a\n  b" is "got: a; b".
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\n') {
+      out += text[i];
+      continue;
+    }
+    out += !out.empty() && out.back() == ':' ? " " : "; ";
+    while (i + 1 < text.size() && text[i + 1] == ' ') ++i;
+  }
+  return out;
+}
+
 }  // namespace
 
 void print(std::string_view text) {
@@ -60,7 +74,7 @@ std::string printable(std::string_view text, bool keep_lines) {
 }
 
 int complain(const Status& status) {
-  std::string text = printable(status.message(), false);
+  std::string text = printable(one_line(status.message()), false);
   if (text.size() > kMostHead + kMostTail)
     text = cat(text.substr(0, kMostHead), " ... ", text.substr(text.size() - kMostTail));
   std::fprintf(stderr, "ferrule: %s\n", text.c_str());

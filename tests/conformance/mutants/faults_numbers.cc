@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "tests/conformance/mutants/mutant.h"
 
@@ -307,8 +308,7 @@ void fault_shared_scratch(Hooks& h) {
     if (!out.is_dense() || out.bytes() > int64_t(sizeof shared)) return;
     std::memcpy(shared, run.args[run.n_inputs], size_t(out.bytes()));
     // Long enough for the other threads to come by.
-    for (volatile int i = 0; i < 20'000; i = i + 1) {
-    }
+    for (int i = 0; i < 20; ++i) std::this_thread::yield();
     std::memcpy(run.args[run.n_inputs], shared, size_t(out.bytes()));
   };
 }

@@ -315,7 +315,7 @@ void fault_host_bytes_leaked(Hooks& h) {
 }
 void fault_heap_leaked(Hooks& h) {
   compiles_and(h, [] {
-    static void* volatile kept;
+    static std::atomic<void*> kept;
     kept = std::malloc(48);
   });
 }
