@@ -1,4 +1,5 @@
-// What a run says on the terminal: a line of progress, each failure with its way to replay it, the end.
+// What a run says on the terminal: a line of progress, each failure with its way to replay it, the
+// end.
 #pragma once
 
 #include <map>
@@ -18,10 +19,13 @@ class Console {
   void start(const Facts& facts, const std::vector<std::string>& cases);
   void begin(const std::string& name);
   void end(const Record& record);
+  // A case that ended well before, and not the second time.
+  void spoilt(const Record& record);
   void finish(const Report& report);
 
  private:
   void clear();
+  void print_failure(const Record& record);
   struct Tally {
     size_t n = 0, ended = 0, bad = 0, judged = 0, not_claimed = 0;
     double seconds = 0;

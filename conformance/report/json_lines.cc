@@ -52,9 +52,10 @@ void each(Job& j, Fn&& field) {
 
 template <class T>
 Json to_json_value(const T& value) {
-  if constexpr (requires(T& t) { each(t, [](const char*, auto&) {}); }) {
+  if constexpr (requires(T & t) { each(t, [](const char*, auto&) {}); }) {
     Json out = Json::object();
-    each(const_cast<T&>(value), [&](const char* key, auto& member) { out[key] = to_json_value(member); });
+    each(const_cast<T&>(value),
+         [&](const char* key, auto& member) { out[key] = to_json_value(member); });
     return out;
   } else if constexpr (std::is_same_v<T, std::vector<Claimed>>) {
     Json out = Json::array();
@@ -67,7 +68,7 @@ Json to_json_value(const T& value) {
 
 template <class T>
 void from_json_value(const Json& json, T& value) {
-  if constexpr (requires(T& t) { each(t, [](const char*, auto&) {}); }) {
+  if constexpr (requires(T & t) { each(t, [](const char*, auto&) {}); }) {
     each(value, [&](const char* key, auto& member) {
       if (const auto found = json.find(key); found != json.end()) from_json_value(*found, member);
     });
@@ -81,7 +82,9 @@ void from_json_value(const Json& json, T& value) {
 }
 
 // What a plugin or a file name says need not be UTF-8.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 constexpr const char* kTexts[] = {"family", "case", "begin", "problem", "note", "done"};
 
@@ -95,7 +98,8 @@ Line read_line(std::string_view text) {
     return out;
   }
   const auto take = [&](const char* kind, auto& member) {
-    if (const auto found = json.find(kind); found != json.end()) out.kind = kind, from_json_value(*found, member);
+    if (const auto found = json.find(kind); found != json.end())
+      out.kind = kind, from_json_value(*found, member);
   };
   take("facts", out.facts), take("judgement", out.judgement), take("job", out.job);
   for (const char* kind : kTexts) take(kind, out.text);
@@ -106,10 +110,14 @@ void put(std::string& out, const std::string& line) { out += line, out += '\n'; 
 
 }  // namespace
 
-std::string line_of(const char* kind, const std::string& text) { return text_of(Json{{kind, text}}); }
+std::string line_of(const char* kind, const std::string& text) {
+  return text_of(Json{{kind, text}});
+}
 std::string line_of(const Facts& facts) { return text_of(Json{{"facts", to_json_value(facts)}}); }
 std::string line_of(const Job& job) { return text_of(Json{{"job", to_json_value(job)}}); }
-std::string line_of(const Judgement& judgement) { return text_of(Json{{"judgement", to_json_value(judgement)}}); }
+std::string line_of(const Judgement& judgement) {
+  return text_of(Json{{"judgement", to_json_value(judgement)}});
+}
 
 std::string line_of(const Record& record) {
   Json out{{"end", record.name}, {"verdict", verdict_name(record.verdict)}};
@@ -131,7 +139,8 @@ Result<Line> parse_line(std::string_view text) {
     if (!line.kind.empty()) return line;
   } catch (const std::exception&) {
   }
-  return Status(Code::invalid_argument, cat("line: want a record of the suite, got ", text.substr(0, 80)));
+  return Status(Code::invalid_argument,
+                cat("line: want a record of the suite, got ", text.substr(0, 80)));
 }
 
 Result<Read> parse_report(std::string_view text) {
@@ -149,12 +158,14 @@ Result<Read> parse_report(std::string_view text) {
     if (line->kind == "problem") out.report.problems.push_back(line->text);
     if (line->kind == "note") out.report.notes.push_back(line->text);
     if (line->kind == "judgement") out.report.judgement = std::move(line->judgement);
-    if (line->kind == "end") out.ends.push_back(line->text), ended[line->text] = std::move(line->record);
+    if (line->kind == "end")
+      out.ends.push_back(line->text), ended[line->text] = std::move(line->record);
     if (line->kind == "done") out.hash = line->text, out.head = text.substr(0, at);
     at = end + 1;
   }
   for (const std::string& name : out.report.listed)
-    if (const auto found = ended.find(name); found != ended.end()) out.report.records.push_back(found->second);
+    if (const auto found = ended.find(name); found != ended.end())
+      out.report.records.push_back(found->second);
   return out;
 }
 

@@ -12,11 +12,11 @@ namespace ferrule::conformance {
 // What a child is to do.
 struct Job {
   std::string plugin, depth, data_folder;
-  bool list = false;       // say the facts and the cases; else run `cases`
-  bool load = true;        // false: the plugin brings a process down; `load_text` says how
+  bool list = false;  // say the facts and the cases; else run `cases`
+  bool load = true;   // false: the plugin brings a process down; `load_text` says how
   std::string load_text;
-  std::string families;    // ids; those to list
-  int64_t device = -1;     // -1: the first that is present
+  std::string families;  // ids; those to list
+  int64_t device = -1;   // -1: the first that is present
   int64_t seed = 1, memory_limit_mib = 0;
   std::vector<std::string> cases;
 };

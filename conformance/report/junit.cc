@@ -9,9 +9,14 @@ namespace {
 
 // What the format has: nothing for a pass, else one of three elements.
 const char* element_of(const Record& record, int level) {
-  if (record.verdict == Verdict::not_claimed || record.verdict == Verdict::waived || record.verdict == Verdict::xfail) return "skipped";
+  if (record.verdict == Verdict::not_claimed || record.verdict == Verdict::waived ||
+      record.verdict == Verdict::xfail)
+    return "skipped";
   if (record.verdict == Verdict::pass || allowed(record.verdict, level)) return nullptr;
-  return record.verdict == Verdict::fail || record.verdict == Verdict::quality_warning || record.verdict == Verdict::xpass ? "failure" : "error";
+  return record.verdict == Verdict::fail || record.verdict == Verdict::quality_warning ||
+                 record.verdict == Verdict::xpass
+             ? "failure"
+             : "error";
 }
 
 struct Tally {
@@ -23,31 +28,42 @@ struct Tally {
     failures += element == "failure", errors += element == "error", skipped += element == "skipped";
   }
   std::string attributes() const {
-    return cat(" tests=\"", n, "\" failures=\"", failures, "\" errors=\"", errors, "\" skipped=\"", skipped, "\" time=\"", fixed(seconds, 3), "\"");
+    return cat(" tests=\"", n, "\" failures=\"", failures, "\" errors=\"", errors, "\" skipped=\"",
+               skipped, "\" time=\"", fixed(seconds, 3), "\"");
   }
 };
 
 std::string case_of(const Record& record, const Family& family, const std::string& tail) {
-  std::string out = cat("    <testcase classname=\"", family.name, "\" name=\"", escaped(record.name), "\" time=\"", fixed(record.seconds, 3), "\"");
+  std::string out = cat("    <testcase classname=\"", family.name, "\" name=\"",
+                        escaped(record.name), "\" time=\"", fixed(record.seconds, 3), "\"");
   const char* element = element_of(record, family.level);
   if (!element && record.text.empty()) return out + "/>\n";
   out += ">";
   if (element) {
     out += cat("<", element, " message=\"", escaped(record.text), "\"");
-    if (std::string(element) != "skipped") out += cat(" type=\"", verdict_name(record.verdict), "\">", escaped(cat(record.text, "\n", replay_line(record.name, tail))), "</", element, ">");
-    else out += "/>";
+    if (std::string(element) != "skipped")
+      out +=
+          cat(" type=\"", verdict_name(record.verdict), "\">",
+              escaped(cat(record.text, "\n", replay_line(record.name, tail))), "</", element, ">");
+    else
+      out += "/>";
   }
   if (!record.output.empty()) out += cat("<system-err>", escaped(record.output), "</system-err>");
   return out + "</testcase>\n";
 }
 
-std::string property(const char* name, const std::string& value) { return cat("    <property name=\"", name, "\" value=\"", escaped(value), "\"/>\n"); }
+std::string property(const char* name, const std::string& value) {
+  return cat("    <property name=\"", name, "\" value=\"", escaped(value), "\"/>\n");
+}
 
 std::string properties(const Report& report) {
   const Facts& f = report.facts;
-  return cat("   <properties>\n", property("plugin", cat(f.plugin_id, " ", f.plugin_version)), property("device", f.device), property("badge", report.judgement.badge),
-             property("plugin_hash", f.plugin_hash), property("claims_hash", f.claims_hash), property("must_pass_hash", f.must_pass_hash), property("suite_hash", f.suite_hash),
-             property("suite_version", f.suite_version), property("depth", f.depth), property("seed", std::to_string(f.seed)), property("command", f.command),
+  return cat("   <properties>\n", property("plugin", cat(f.plugin_id, " ", f.plugin_version)),
+             property("device", f.device), property("badge", report.judgement.badge),
+             property("plugin_hash", f.plugin_hash), property("claims_hash", f.claims_hash),
+             property("must_pass_hash", f.must_pass_hash), property("suite_hash", f.suite_hash),
+             property("suite_version", f.suite_version), property("depth", f.depth),
+             property("seed", std::to_string(f.seed)), property("command", f.command),
              property("host", f.host), property("date", f.date), "   </properties>\n");
 }
 
@@ -56,8 +72,13 @@ std::string whole_run(const Report& report) {
   const Judgement& j = report.judgement;
   std::string text = join(j.reasons, "\n");
   const size_t failed = j.fine ? 0 : 1;
-  return cat("  <testsuite name=\"run\" tests=\"1\" failures=\"", failed, "\" errors=\"0\" skipped=\"0\">\n", properties(report), "    <testcase classname=\"run\" name=\"",
-             escaped(j.badge.empty() ? "no badge" : j.badge), "\">", failed ? cat("<failure message=\"", escaped(j.reasons.empty() ? "" : j.reasons[0]), "\">", escaped(text), "</failure>") : "",
+  return cat("  <testsuite name=\"run\" tests=\"1\" failures=\"", failed,
+             "\" errors=\"0\" skipped=\"0\">\n", properties(report),
+             "    <testcase classname=\"run\" name=\"",
+             escaped(j.badge.empty() ? "no badge" : j.badge), "\">",
+             failed ? cat("<failure message=\"", escaped(j.reasons.empty() ? "" : j.reasons[0]),
+                          "\">", escaped(text), "</failure>")
+                    : "",
              "</testcase>\n  </testsuite>\n");
 }
 
@@ -75,10 +96,13 @@ std::string to_junit(const Report& report, std::span<const Family> families) {
       tally.add(record, family.level), all.add(record, family.level);
       cases += case_of(record, family, tail);
     }
-    if (tally.n) suites += cat("  <testsuite name=\"", family.name, "\"", tally.attributes(), ">\n", cases, "  </testsuite>\n");
+    if (tally.n)
+      suites += cat("  <testsuite name=\"", family.name, "\"", tally.attributes(), ">\n", cases,
+                    "  </testsuite>\n");
   }
   ++all.n, all.failures += !report.judgement.fine;
-  return cat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"ferrule-conformance\"", all.attributes(), ">\n", suites, "</testsuites>\n");
+  return cat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"ferrule-conformance\"",
+             all.attributes(), ">\n", suites, "</testsuites>\n");
 }
 
 }  // namespace ferrule::conformance

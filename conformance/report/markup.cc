@@ -19,7 +19,10 @@ size_t sequence(std::string_view text) {
     code = code << 6 | (byte(i) & 0x3F);
   }
   const bool shortest = code >= (n == 2 ? 0x80u : n == 3 ? 0x800u : 0x10000u);
-  return shortest && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF) && code != 0xFFFE && code != 0xFFFF ? n : 0;
+  return shortest && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF) && code != 0xFFFE &&
+                 code != 0xFFFF
+             ? n
+             : 0;
 }
 
 }  // namespace

@@ -20,9 +20,12 @@ bool allowed(Verdict verdict, int64_t family_level) {
   switch (verdict) {
     case Verdict::pass:
     case Verdict::waived:
-    case Verdict::not_claimed: return true;
-    case Verdict::quality_warning: return family_level < 5;
-    default: return false;
+    case Verdict::not_claimed:
+      return true;
+    case Verdict::quality_warning:
+      return family_level < 5;
+    default:
+      return false;
   }
 }
 

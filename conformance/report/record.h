@@ -35,7 +35,8 @@ struct Claimed {
 struct Facts {
   std::string suite_version, suite_hash;
   std::string plugin_file, plugin_hash, plugin_id, plugin_version;
-  std::string load_stage, load_text;  // the loader's verdict; "" and "activate" for a plugin that loads
+  std::string load_stage,
+      load_text;  // the loader's verdict; "" and "activate" for a plugin that loads
   std::string device, architecture, driver, device_text;  // device_text: why it cannot be judged
   int64_t device_number = -1;                             // -1: there is none
   std::string claims_hash, must_pass_hash;
@@ -60,10 +61,11 @@ struct Judgement {
 
 struct Report {
   Facts facts;
-  std::vector<std::string> listed;    // names of the cases that were to run
-  std::vector<Record> records;        // in the order of `listed`
-  std::vector<std::string> problems;  // of the run as a whole: a family that cannot list, a bad waiver
-  std::vector<std::string> notes;     // worth reading, without consequence: a waiver that expired
+  std::vector<std::string> listed;  // names of the cases that were to run
+  std::vector<Record> records;      // in the order of `listed`
+  std::vector<std::string>
+      problems;                    // of the run as a whole: a family that cannot list, a bad waiver
+  std::vector<std::string> notes;  // worth reading, without consequence: a waiver that expired
   Judgement judgement;
 };
 

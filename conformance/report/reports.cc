@@ -14,11 +14,13 @@ std::vector<ReportFile> report_files(const Report& report, std::span<const Famil
           {"badge.svg", to_badge(report)}};
 }
 
-Status write_reports(const Report& report, std::span<const Family> families, const std::string& folder) {
+Status write_reports(const Report& report, std::span<const Family> families,
+                     const std::string& folder) {
   for (const ReportFile& file : report_files(report, families)) {
     std::ofstream out(cat(folder, "/", file.name), std::ios::binary | std::ios::trunc);
     out << file.text;
-    if (!out.flush()) return Status(Code::not_found, cat("report: cannot write ", folder, "/", file.name));
+    if (!out.flush())
+      return Status(Code::not_found, cat("report: cannot write ", folder, "/", file.name));
   }
   return {};
 }

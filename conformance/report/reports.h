@@ -16,6 +16,7 @@ struct ReportFile {
   std::string text;
 };
 std::vector<ReportFile> report_files(const Report& report, std::span<const Family> families);
-Status write_reports(const Report& report, std::span<const Family> families, const std::string& folder);
+Status write_reports(const Report& report, std::span<const Family> families,
+                     const std::string& folder);
 
 }  // namespace ferrule::conformance

@@ -7,9 +7,10 @@
 namespace ferrule::conformance {
 namespace {
 
-constexpr size_t kBatch = 128;       // cases in one process
-constexpr int kMostHangs = 8;        // in one family, then the rest of it is not run
-constexpr int kMostConfirmed = 12;   // plain failures that are run again, in one family
+constexpr size_t kBatch = 128;      // cases in one process
+constexpr int kMostHangs = 8;       // in one family, then the rest of it is not run
+constexpr int kMostHangsAgain = 2;  // of these are run again alone
+constexpr int kMostConfirmed = 12;  // plain failures that are run again, in one family
 
 bool is_bad(const Record& record) {
   return record.verdict != Verdict::pass && record.verdict != Verdict::not_claimed &&
@@ -17,7 +18,9 @@ bool is_bad(const Record& record) {
 }
 
 Verdict verdict_of(End end) {
-  return end == End::timeout ? Verdict::timeout : end == End::resource_error ? Verdict::resource_error : Verdict::crash;
+  return end == End::timeout          ? Verdict::timeout
+         : end == End::resource_error ? Verdict::resource_error
+                                      : Verdict::crash;
 }
 
 }  // namespace
@@ -81,9 +84,12 @@ void Batches::settle(Record record, const std::vector<std::string>& before) {
 }
 
 Record Batches::confirm(Record record, const std::vector<std::string>& before) {
-  const bool ended_process = record.verdict == Verdict::crash || record.verdict == Verdict::timeout ||
+  const bool ended_process = record.verdict == Verdict::crash ||
+                             record.verdict == Verdict::timeout ||
                              record.verdict == Verdict::resource_error;
   if (before.empty() && !ended_process) return record;
+  if (record.verdict == Verdict::timeout && hangs_[record.name[0]] >= kMostHangsAgain)
+    return record;
   if (!ended_process && ++confirmed_[record.name[0]] > kMostConfirmed) return record;
   Trial alone = attempt({record.name}, false);
   if (alone.records.size() == 1 && is_bad(alone.records[0])) return std::move(alone.records[0]);
@@ -97,19 +103,26 @@ Record Batches::confirm(Record record, const std::vector<std::string>& before) {
     return record;
   }
   record.after = join(cause, " ");
-  record.text = cat("only after ", cause.size() == 1 ? cause[0] : cat(cause.size(), " cases from ", cause[0], " on"), ": ", record.text);
+  record.text =
+      cat("only after ",
+          cause.size() == 1 ? cause[0] : cat(cause.size(), " cases from ", cause[0], " on"), ": ",
+          record.text);
   return record;
 }
 
-// The shortest run of cases right before it that brings it down, and of that its first alone if that
-// is enough. Empty if none does.
-std::vector<std::string> Batches::fewest(const Record& record, const std::vector<std::string>& before) const {
+// The shortest run of cases right before it that brings it down, and of that its first alone if
+// that is enough. Empty if none does.
+std::vector<std::string> Batches::fewest(const Record& record,
+                                         const std::vector<std::string>& before) const {
   const auto brings_down = [&](std::vector<std::string> cases) {
     cases.push_back(record.name);
     const Trial trial = attempt(std::move(cases), false);
-    return !trial.records.empty() && trial.records.back().name == record.name && is_bad(trial.records.back());
+    return !trial.records.empty() && trial.records.back().name == record.name &&
+           is_bad(trial.records.back());
   };
-  const auto from = [&](size_t first) { return std::vector<std::string>(before.begin() + long(first), before.end()); };
+  const auto from = [&](size_t first) {
+    return std::vector<std::string>(before.begin() + long(first), before.end());
+  };
   if (!brings_down(before)) return {};
   size_t low = 0, high = before.size();  // brings down from low on; not from high on
   while (high - low > 1) {

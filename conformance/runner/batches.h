@@ -13,8 +13,8 @@ struct Watch {
   std::function<void(const Record& record)> end;  // once for each case, with its final verdict
 };
 
-// Runs lists of cases. What goes wrong is run again alone; if it then passes, the cases before it are
-// cut down to the fewest that bring it down, and these are named in the record.
+// Runs lists of cases. What goes wrong is run again alone; if it then passes, the cases before it
+// are cut down to the fewest that bring it down, and these are named in the record.
 //   thread  one list at a time; one object for each thread
 class Batches {
  public:
@@ -32,7 +32,8 @@ class Batches {
   Trial attempt(std::vector<std::string> cases, bool watched) const;
   void settle(Record record, const std::vector<std::string>& before);
   Record confirm(Record record, const std::vector<std::string>& before);
-  std::vector<std::string> fewest(const Record& record, const std::vector<std::string>& before) const;
+  std::vector<std::string> fewest(const Record& record,
+                                  const std::vector<std::string>& before) const;
 
   Job job_;
   Limits limits_;

@@ -52,11 +52,13 @@ void limit_memory(int64_t mib) {
 }
 
 void add_claimed(Facts& facts, const std::string& op, const char* form, uint64_t types) {
-  auto found = std::find_if(facts.claims.begin(), facts.claims.end(), [&](const Claimed& c) { return c.op == op; });
+  auto found = std::find_if(facts.claims.begin(), facts.claims.end(),
+                            [&](const Claimed& c) { return c.op == op; });
   if (found == facts.claims.end()) found = facts.claims.insert(found, {op, form, {}});
   for (uint8_t t = FRL_F64; t <= FRL_BOOL; ++t) {
     const std::string name(type_name(Type(t)));
-    if (types & FRL_BIT(t) && std::find(found->types.begin(), found->types.end(), name) == found->types.end())
+    if (types & FRL_BIT(t) &&
+        std::find(found->types.begin(), found->types.end(), name) == found->types.end())
       found->types.push_back(name);
   }
 }
@@ -70,9 +72,13 @@ void add_claims(Facts& facts, const DeviceRow& row) {
   };
   const auto form_of = [](OpId op) {
     const OpRow* found = find_op(op);
-    return !found ? "vendor" : found->form == Form::open ? "open" : found->form == Form::closed ? "closed" : "op";
+    return !found                        ? "vendor"
+           : found->form == Form::open   ? "open"
+           : found->form == Form::closed ? "closed"
+                                         : "op";
   };
-  for (const Claim& claim : row.claims) add_claimed(facts, claim.name, form_of(claim.op), types_of(claim));
+  for (const Claim& claim : row.claims)
+    add_claimed(facts, claim.name, form_of(claim.op), types_of(claim));
   std::vector<std::string> own;
   for (const Claimed& c : facts.claims) own.push_back(c.op);
   for (const Claim& claim : row.claims)
@@ -118,7 +124,14 @@ void run_all(std::span<const Family> families, const Job& job, const Lines& line
   for (const std::string& name : job.cases) {
     const auto found = known.find(name);
     lines.put(line_of("begin", name));
-    Record record{name, Verdict::internal_error, "case: it was listed before and is not listed now", {}, {}, 0, 0, 0};
+    Record record{name,
+                  Verdict::internal_error,
+                  "case: it was listed before and is not listed now",
+                  {},
+                  {},
+                  0,
+                  0,
+                  0};
     if (found != known.end()) record = run_case(found->second, target);
     lines.put(line_of(record));
   }
@@ -132,7 +145,8 @@ Depth parse_depth(std::string_view name) {
 
 bool is_listed(const Family& family, const Target& target) {
   if (!family.needs_device) return true;
-  return target.driver && target.device < target.driver->devices().size() && target.row().state == FRL_DEVICE_PRESENT;
+  return target.driver && target.device < target.driver->devices().size() &&
+         target.row().state == FRL_DEVICE_PRESENT;
 }
 
 Target open_target(const Job& job) {
@@ -148,12 +162,17 @@ Target open_target(const Job& job) {
   const LogSink sink = [](int level, const std::string& from, const std::string& text) {
     std::fprintf(stderr, "%s: %s%s\n", from.c_str(), level == 0 ? "error: " : "", text.c_str());
   };
-  auto driver = load_plugin(job.plugin, std::make_shared<Team>(available_processors()), sink, &target.load);
+  auto driver =
+      load_plugin(job.plugin, std::make_shared<Team>(available_processors()), sink, &target.load);
   if (!driver.ok()) return target;
   target.driver = *driver;
   const auto devices = target.driver->devices();
-  const auto present = std::find_if(devices.begin(), devices.end(), [](const DeviceRow& d) { return d.state == FRL_DEVICE_PRESENT; });
-  target.device = job.device >= 0 ? size_t(job.device) : present == devices.end() ? 0 : size_t(present - devices.begin());
+  const auto present = std::find_if(devices.begin(), devices.end(), [](const DeviceRow& d) {
+    return d.state == FRL_DEVICE_PRESENT;
+  });
+  target.device = job.device >= 0            ? size_t(job.device)
+                  : present == devices.end() ? 0
+                                             : size_t(present - devices.begin());
   return target;
 }
 
@@ -165,13 +184,16 @@ Facts facts_of(const Target& target) {
   const size_t n = target.driver->devices().size();
   facts.device_number = int64_t(target.device);
   if (target.device >= n) {
-    facts.device_text = n == 0 ? "the plugin lists no device" : cat("device: want a number below ", n, ", got ", target.device);
+    facts.device_text = n == 0 ? "the plugin lists no device"
+                               : cat("device: want a number below ", n, ", got ", target.device);
     return facts;
   }
   const DeviceRow& row = target.row();
   facts.device = row.name, facts.architecture = row.architecture, facts.driver = row.driver;
-  if (row.state == FRL_DEVICE_ABSENT) facts.device_text = cat(row.name, " is absent: ", row.reason_text);
-  if (row.state == FRL_DEVICE_PROFILE) facts.device_text = cat(row.name, " is a profile, without the hardware");
+  if (row.state == FRL_DEVICE_ABSENT)
+    facts.device_text = cat(row.name, " is absent: ", row.reason_text);
+  if (row.state == FRL_DEVICE_PROFILE)
+    facts.device_text = cat(row.name, " is a profile, without the hardware");
   facts.claims_hash = hex(row.claims_hash());
   facts.void_claims = row.voided;
   add_claims(facts, row);
@@ -186,9 +208,11 @@ Record run_case(const Case& a_case, const Target& target) {
     record.verdict = outcome.verdict, record.text = std::move(outcome.text);
     record.judged = outcome.judged, record.worst = outcome.worst;
     if (outcome.verdict == ferrule::conformance::Verdict::pass && outcome.judged == 0)
-      record.verdict = Verdict::internal_error, record.text = "case: want something judged, got a pass that compared nothing";
+      record.verdict = Verdict::internal_error,
+      record.text = "case: want something judged, got a pass that compared nothing";
   } catch (const std::bad_alloc&) {
-    record.verdict = Verdict::resource_error, record.text = "memory: the limit of the case was reached";
+    record.verdict = Verdict::resource_error,
+    record.text = "memory: the limit of the case was reached";
   } catch (const std::exception& error) {
     record.text = cat("case: it threw ", error.what());
   } catch (...) {

@@ -11,7 +11,7 @@ namespace ferrule::conformance {
 // Exit codes.
 constexpr int kFine = 0, kJudgedBad = 1, kBadUsage = 2, kNoDevice = 3;
 
-enum class Command { run, list, explain, replay, verify };
+enum class Command { run, list, explain, replay, verify, must_pass };
 
 struct Options {
   Command command = Command::run;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -23,6 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSliceMs = 50;  // between two looks at memory and output
+constexpr double kAroundCases_s =
+    20;  // for loading, listing and closing, however short a case may be
 constexpr int64_t kMostOutputBytes = 64 << 20;
 constexpr size_t kMostLineBytes = 1 << 20;
 constexpr int64_t kShownOutputBytes = 4000;
@@ -58,7 +61,8 @@ bool write_all(int fd, const std::string& text) {
 
 int open_scratch() {
   const char* folder = ::getenv("TMPDIR");
-  const int fd = ::open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+  const int fd =
+      ::open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
   return fd >= 0 ? fd : ::memfd_create("output", MFD_CLOEXEC);
 }
 
@@ -105,7 +109,8 @@ class Child {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return std::strerror(errno);
     Fd reading(ends[0]), writing(ends[1]), orders(::memfd_create("job", MFD_CLOEXEC));
-    if (orders.get() < 0 || !write_all(orders.get(), line_of(job)) || ::lseek(orders.get(), 0, SEEK_SET) != 0)
+    if (orders.get() < 0 || !write_all(orders.get(), line_of(job)) ||
+        ::lseek(orders.get(), 0, SEEK_SET) != 0)
       return std::strerror(errno);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -119,7 +124,8 @@ class Child {
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes, 0);
     const char* arguments[] = {"ferrule-conformance", kChildFlag, nullptr};
-    const int failed = ::posix_spawn(&pid_, "/proc/self/exe", &actions, &attributes, const_cast<char**>(arguments), environ);
+    const int failed = ::posix_spawn(&pid_, "/proc/self/exe", &actions, &attributes,
+                                     const_cast<char**>(arguments), environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (failed) return std::strerror(failed);
@@ -151,8 +157,9 @@ class Child {
       pending_.append(buffer, size_t(n));
       for (size_t at; (at = pending_.find('\n')) != std::string::npos; pending_.erase(0, at + 1)) {
         auto line = parse_line(std::string_view(pending_).substr(0, at));
-        restart_clock();
         if (!line.ok()) continue;  // not ours; what is missing shows at the end
+        in_case_ = line->kind == "begin";
+        restart_clock();
         if (line->kind == "done") done_ = true;
         on_line_(std::move(*line));
       }
@@ -163,31 +170,40 @@ class Child {
   void check_limits() {
     struct stat facts {};
     if (Clock::now() > until_)
-      stop(End::timeout, cat("it hung: no answer within ", limits_.case_timeout_s, " s"));
+      stop(End::timeout, cat("it hung: no answer within ", patience_s(), " s"));
     else if (limits_.memory_limit_mib && resident_mib(pid_) > limits_.memory_limit_mib)
-      stop(End::resource_error, cat("it took more memory than the limit of ", limits_.memory_limit_mib, " MiB"));
+      stop(End::resource_error,
+           cat("it took more memory than the limit of ", limits_.memory_limit_mib, " MiB"));
     else if (::fstat(output_.get(), &facts) == 0 && facts.st_size > kMostOutputBytes)
       stop(End::crash, cat("it printed more than ", kMostOutputBytes >> 20, " MiB"));
   }
 
   void stop(End end, std::string text) { stop_ = end, stopped_ = std::move(text); }
 
+  double patience_s() const {
+    return in_case_ ? limits_.case_timeout_s : std::max(limits_.case_timeout_s, kAroundCases_s);
+  }
   void restart_clock() {
-    until_ = Clock::now() + std::chrono::microseconds(int64_t(limits_.case_timeout_s * 1e6));
+    until_ = Clock::now() + std::chrono::microseconds(int64_t(patience_s() * 1e6));
   }
 
   // It stays a zombie, and its process group its own, until run() reaps it.
   bool has_exited() const {
     siginfo_t facts{};
-    return ::waitid(P_PID, id_t(pid_), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_pid == pid_;
+    return ::waitid(P_PID, id_t(pid_), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           facts.si_pid == pid_;
   }
 
   ChildEnd judge() const {
     if (!stopped_.empty()) return {stop_, stopped_, last_output(output_.get())};
     if (WIFSIGNALED(status_))
-      return {End::crash, cat("it ended with signal ", WTERMSIG(status_), " (", ::strsignal(WTERMSIG(status_)), ")"), last_output(output_.get())};
+      return {End::crash,
+              cat("it ended with signal ", WTERMSIG(status_), " (", ::strsignal(WTERMSIG(status_)),
+                  ")"),
+              last_output(output_.get())};
     if (!done_ || WEXITSTATUS(status_) != 0)
-      return {End::crash, cat("it ended the process with exit code ", WEXITSTATUS(status_)), last_output(output_.get())};
+      return {End::crash, cat("it ended the process with exit code ", WEXITSTATUS(status_)),
+              last_output(output_.get())};
     return {};
   }
 
@@ -196,7 +212,7 @@ class Child {
   Fd output_;
   pid_t pid_ = -1;
   int lines_ = -1, status_ = 0;
-  bool done_ = false;
+  bool done_ = false, in_case_ = false;
   End stop_ = End::answered;
   std::string stopped_, pending_;
   Clock::time_point until_;

@@ -9,8 +9,8 @@
 namespace ferrule::conformance {
 
 struct Limits {
-  double case_timeout_s = 60;      // from one line of the child to the next
-  int64_t memory_limit_mib = 8192; // resident; 0: none
+  double case_timeout_s = 60;       // from a case's begin to its end; around cases never under 20 s
+  int64_t memory_limit_mib = 8192;  // resident; 0: none
 };
 
 enum class End { answered, crash, timeout, resource_error };

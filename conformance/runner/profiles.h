@@ -23,9 +23,9 @@ struct Profile {
 // A generator that lists too little is a fault of the suite, and must not look like a pass.
 struct Floor {
   char family = 'A';
-  int64_t smoke = 0, standard = 0;   // judged cases in all
-  int64_t each = 0;                  // judged cases for each claimed op of one of `forms`
-  std::vector<std::string> forms;    // "op", "closed", "open"
+  int64_t smoke = 0, standard = 0;  // judged cases in all
+  int64_t each = 0;                 // judged cases for each claimed op of one of `forms`
+  std::vector<std::string> forms;   // "op", "closed", "open"
 };
 
 struct Profiles {
@@ -41,10 +41,12 @@ Result<Profiles> read_profiles(const std::string& data_folder);
 std::vector<std::string> missing_claims(const Profile& profile, const Facts& facts);
 
 // One sentence for each floor that the records fall under, of families up to facts.level.
-std::vector<std::string> under_floors(const Profiles& data, const Report& report, std::span<const Family> families);
+std::vector<std::string> under_floors(const Profiles& data, const Report& report,
+                                      std::span<const Family> families);
 
 // What the badge of `name` (empty: of any) stands for, one line a thing, sorted: claims, families,
 // floors. Its SHA-256 binds a report to it.
-std::string must_pass_list(const Profiles& data, const std::string& name, std::span<const Family> families);
+std::string must_pass_list(const Profiles& data, const std::string& name,
+                           std::span<const Family> families);
 
 }  // namespace ferrule::conformance

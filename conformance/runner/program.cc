@@ -7,6 +7,7 @@
 
 #include "conformance/runner/child.h"
 #include "conformance/runner/listing.h"
+#include "conformance/runner/profiles.h"
 #include "conformance/runner/waivers.h"
 #include "core/base/text.h"
 
@@ -38,8 +39,12 @@ Job job_of(std::span<const Family> families, const Options& options) {
 Result<std::string> family_ids(std::span<const Family> families, const std::string& text) {
   std::string out;
   for (const std::string& word : split(text, ',')) {
-    const auto found = std::find_if(families.begin(), families.end(), [&](const Family& f) { return word == f.name || word == std::string(1, f.id); });
-    if (found == families.end()) return Status(Code::invalid_argument, cat("--family: want ids or names such as F,G, got ", word));
+    const auto found = std::find_if(families.begin(), families.end(), [&](const Family& f) {
+      return word == f.name || word == std::string(1, f.id);
+    });
+    if (found == families.end())
+      return Status(Code::invalid_argument,
+                    cat("--family: want ids or names such as F,G, got ", word));
     out += found->id;
   }
   return out;
@@ -54,10 +59,22 @@ int list_command(std::span<const Family> families, const Options& options) {
   }
   const Listing listing = list_cases(families, job, options.limits);
   for (const std::string& name : listing.cases)
-    if (options.case_glob.empty() || glob_matches(options.case_glob, name)) std::printf("%s\n", name.c_str());
+    if (options.case_glob.empty() || glob_matches(options.case_glob, name))
+      std::printf("%s\n", name.c_str());
   for (const std::string& problem : listing.problems) std::fprintf(stderr, "%s\n", problem.c_str());
-  if (!listing.facts.load_text.empty()) std::fprintf(stderr, "%s: %s\n", listing.facts.load_stage.c_str(), listing.facts.load_text.c_str());
+  if (!listing.facts.load_text.empty())
+    std::fprintf(stderr, "%s: %s\n", listing.facts.load_stage.c_str(),
+                 listing.facts.load_text.c_str());
   return listing.problems.empty() && listing.facts.load_text.empty() ? kFine : kJudgedBad;
+}
+
+int must_pass_command(std::span<const Family> families, const Options& options) {
+  const auto data = read_profiles(data_folder());
+  if (!data.ok()) return complain(data.status().message());
+  if (!options.profile.empty() && !data->find(options.profile))
+    return complain(cat("--profile: there is no profile ", options.profile));
+  std::fputs(must_pass_list(*data, options.profile, families).c_str(), stdout);
+  return kFine;
 }
 
 int run_program(std::span<const Family> families, int argc, char** argv) {
@@ -67,11 +84,18 @@ int run_program(std::span<const Family> families, int argc, char** argv) {
   std::string line;
   for (int i = 0; i < argc; ++i) line += cat(i ? " " : "", i ? argv[i] : "ferrule-conformance");
   switch (parsed.options.command) {
-    case Command::list: return list_command(families, parsed.options);
-    case Command::explain: return explain_command(families, parsed.options);
-    case Command::replay: return replay_command(families, parsed.options);
-    case Command::verify: return verify_command(families, parsed.options);
-    default: return run_suite(families, parsed.options, line);
+    case Command::list:
+      return list_command(families, parsed.options);
+    case Command::explain:
+      return explain_command(families, parsed.options);
+    case Command::replay:
+      return replay_command(families, parsed.options);
+    case Command::must_pass:
+      return must_pass_command(families, parsed.options);
+    case Command::verify:
+      return verify_command(families, parsed.options);
+    default:
+      return run_suite(families, parsed.options, line);
   }
 }
 

@@ -10,10 +10,12 @@ namespace ferrule::conformance {
 int run_program(std::span<const Family> families, int argc, char** argv);
 
 // The commands; each gives the exit code.
-int run_suite(std::span<const Family> families, const Options& options, const std::string& command_line);
+int run_suite(std::span<const Family> families, const Options& options,
+              const std::string& command_line);
 int list_command(std::span<const Family> families, const Options& options);
 int explain_command(std::span<const Family> families, const Options& options);
 int replay_command(std::span<const Family> families, const Options& options);
+int must_pass_command(std::span<const Family> families, const Options& options);
 int verify_command(std::span<const Family> families, const Options& options);
 
 // Prints "ferrule-conformance: MESSAGE" and gives the exit code of bad usage.

@@ -17,12 +17,14 @@ const Family* family_of(std::span<const Family> families, const std::string& nam
 }
 
 void print_family(const Family& family, const std::string& name) {
-  std::printf("%s\n  family   %c %s (L%d): %s\n", name.c_str(), family.id, family.name, family.level, family.doc);
+  std::printf("%s\n  family   %c %s (L%d): %s\n", name.c_str(), family.id, family.name,
+              family.level, family.doc);
   const auto parts = split(name, '/');
   for (size_t i = 1; i < parts.size(); ++i) {
     const OpRow* op = find_op(parts[i]);
     const char* what = i == 1 ? "subject" : parse_type(parts[i]) != Type::none ? "type" : "variant";
-    std::printf("  %-8s %s%s%s\n", what, parts[i].c_str(), op && i == 1 ? ": " : "", op && i == 1 ? op->doc : "");
+    std::printf("  %-8s %s%s%s\n", what, parts[i].c_str(), op && i == 1 ? ": " : "",
+                op && i == 1 ? op->doc : "");
   }
 }
 
@@ -36,19 +38,23 @@ Found find_case(std::span<const Family> families, const Family& family, const Op
   if (!is_listed(family, out.target)) return out;
   std::vector<Case> cases;
   family.list(out.target, cases);
-  const auto found = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == options.subject; });
+  const auto found = std::find_if(cases.begin(), cases.end(),
+                                  [&](const Case& c) { return c.name == options.subject; });
   if (found != cases.end()) out.a_case = std::make_unique<Case>(std::move(*found));
   return out;
 }
 
 void print_text(const Found& found) {
-  if (found.a_case && found.a_case->text) std::printf("%s\n", found.a_case->text(found.target).c_str());
+  if (found.a_case && found.a_case->text)
+    std::printf("%s\n", found.a_case->text(found.target).c_str());
 }
 
 int absent(const Found& found, const Options& options) {
   if (!found.target.load.status.ok())
-    std::fprintf(stderr, "%s: %s\n", stage_name(found.target.load.stage), found.target.load.status.message().c_str());
-  return complain(cat("case: this plugin has no case ", options.subject, " at this depth; try list"));
+    std::fprintf(stderr, "%s: %s\n", stage_name(found.target.load.stage),
+                 found.target.load.status.message().c_str());
+  return complain(
+      cat("case: this plugin has no case ", options.subject, " at this depth; try list"));
 }
 
 }  // namespace
@@ -74,9 +80,11 @@ int replay_command(std::span<const Family> families, const Options& options) {
   print_text(found);
   std::fflush(stdout);
   const Record record = run_case(*found.a_case, found.target);
-  std::printf("  verdict  %s%s%s\n  judged   %llu\n", verdict_name(record.verdict), record.text.empty() ? "" : ": ", record.text.c_str(),
+  std::printf("  verdict  %s%s%s\n  judged   %llu\n", verdict_name(record.verdict),
+              record.text.empty() ? "" : ": ", record.text.c_str(),
               static_cast<unsigned long long>(record.judged));
-  if (record.worst > 0) std::printf("  worst    %s of its bound\n", number_text(record.worst).c_str());
+  if (record.worst > 0)
+    std::printf("  worst    %s of its bound\n", number_text(record.worst).c_str());
   return allowed(record.verdict, family->level) ? kFine : kJudgedBad;
 }
 

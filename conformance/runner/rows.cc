@@ -23,7 +23,8 @@ Result<std::string> scalar(const toml::node& node, const std::string& place) {
     text << value->get();
     return text.str();
   }
-  return Status(Code::invalid_argument, cat(place, ": want a text, an integer, a date, true or false"));
+  return Status(Code::invalid_argument,
+                cat(place, ": want a text, an integer, a date, true or false"));
 }
 
 Result<DataRow> read_row(std::string kind, const toml::table& table, const std::string& name) {
@@ -60,7 +61,8 @@ std::string DataRow::text(const std::string& key) const {
 Result<int64_t> DataRow::integer(const std::string& key, int64_t fallback) const {
   if (!has(key)) return fallback;
   if (const auto value = parse_int(text(key))) return *value;
-  return Status(Code::invalid_argument, cat(place, ": ", key, ": want an integer, got ", text(key)));
+  return Status(Code::invalid_argument,
+                cat(place, ": ", key, ": want an integer, got ", text(key)));
 }
 
 Status DataRow::only(std::initializer_list<const char*> keys) const {
@@ -74,16 +76,23 @@ Result<std::vector<DataRow>> read_rows_of(const std::string& path) {
   FRL_LET(const MappedFile file, MappedFile::open(path));
   const Bytes bytes = file.bytes();
   const std::string name = std::filesystem::path(path).filename().string();
-  const toml::parse_result parsed = toml::parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), name);
+  const toml::parse_result parsed = toml::parse(
+      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), name);
   if (!parsed)
-    return Status(Code::invalid_argument, cat(name, ":", int64_t(parsed.error().source().begin.line), ": ", parsed.error().description()));
+    return Status(Code::invalid_argument,
+                  cat(name, ":", int64_t(parsed.error().source().begin.line), ": ",
+                      parsed.error().description()));
   std::vector<DataRow> out;
   for (const auto& [kind, node] : parsed.table()) {
     const auto* array = node.as_array();
-    if (!array) return Status(Code::invalid_argument, cat(name, ": ", kind.str(), ": want [[", kind.str(), "]] tables"));
+    if (!array)
+      return Status(Code::invalid_argument,
+                    cat(name, ": ", kind.str(), ": want [[", kind.str(), "]] tables"));
     for (const toml::node& element : *array) {
       const auto* table = element.as_table();
-      if (!table) return Status(Code::invalid_argument, cat(name, ": ", kind.str(), ": want [[", kind.str(), "]] tables"));
+      if (!table)
+        return Status(Code::invalid_argument,
+                      cat(name, ": ", kind.str(), ": want [[", kind.str(), "]] tables"));
       FRL_LET(DataRow row, read_row(std::string(kind.str()), *table, name));
       out.push_back(std::move(row));
     }

@@ -27,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTimedLevel = 5;    // its cases measure time, so nothing runs beside them
-constexpr size_t kShare = 64;     // cases that a thread takes at once
+constexpr int kTimedLevel = 5;  // its cases measure time, so nothing runs beside them
+constexpr size_t kShare = 64;   // cases that a thread takes at once
 
 std::string date_of_today() {
   char text[32];
@@ -45,8 +45,10 @@ std::string machine() {
   std::ifstream cpu("/proc/cpuinfo");
   for (std::string line; std::getline(cpu, line);)
     if (line.rfind("model name", 0) == 0 && line.find(':') != std::string::npos)
-      return cat(trim(line.substr(line.find(':') + 1)), ", ", available_processors(), " processors, ", names.sysname, " ", names.release, " ", names.machine);
-  return cat(names.sysname, " ", names.release, " ", names.machine, ", ", available_processors(), " processors");
+      return cat(trim(line.substr(line.find(':') + 1)), ", ", available_processors(),
+                 " processors, ", names.sysname, " ", names.release, " ", names.machine);
+  return cat(names.sysname, " ", names.release, " ", names.machine, ", ", available_processors(),
+             " processors");
 }
 
 // The parts of a run that outlive its steps.
@@ -65,7 +67,9 @@ int level_of(const Run& run, const std::string& name) {
   return 0;
 }
 
-bool is_part(const Options& options) { return !options.families.empty() || !options.case_glob.empty(); }
+bool is_part(const Options& options) {
+  return !options.families.empty() || !options.case_glob.empty();
+}
 
 // The job of the listing: families that can have none of the cases are left out.
 Result<Job> listing_job(const Run& run) {
@@ -76,7 +80,8 @@ Result<Job> listing_job(const Run& run) {
   }
   const std::string& glob = options.case_glob;
   std::erase_if(job.families, [&](char id) {
-    return level_of(run, std::string(1, id)) > options.level || (glob.size() > 1 && glob[1] == '/' && std::isalpha(glob[0]) && glob[0] != id);
+    return level_of(run, std::string(1, id)) > options.level ||
+           (glob.size() > 1 && glob[1] == '/' && std::isalpha(glob[0]) && glob[0] != id);
   });
   return job;
 }
@@ -94,7 +99,8 @@ Status select(Run& run) {
     if (!facts.only.empty() && !glob_matches(facts.only, name)) continue;
     run.report.listed.push_back(name);
   }
-  const bool could_list = run.listing.problems.empty() && facts.load_text.empty() && facts.device_text.empty();
+  const bool could_list =
+      run.listing.problems.empty() && facts.load_text.empty() && facts.device_text.empty();
   if (run.report.listed.empty() && could_list && is_part(options))
     return Status(Code::invalid_argument, "selection: no case has such a name");
   return {};
@@ -109,17 +115,21 @@ void fill_facts(Run& run, const std::string& command_line) {
   facts.plugin_file = fs::path(options.plugin).filename().string();
   facts.plugin_hash = sha256_of_file(run.listing.job.plugin);
   facts.must_pass_hash = sha256(must_pass_list(run.data.profiles, options.profile, run.families));
-  facts.profile = options.profile, facts.level = options.level, facts.seed = options.seed, facts.depth = options.depth;
+  facts.profile = options.profile, facts.level = options.level, facts.seed = options.seed,
+  facts.depth = options.depth;
   facts.waiver_file = options.waivers.empty() ? "" : fs::path(options.waivers).filename().string();
   facts.command = command_line, facts.host = machine(), facts.date = date_of_today();
 }
 
 // Shares of the list, run by several threads that each have processes of their own.
 //   mixed  cases of several families may share a process
-void run_shares(const Run& run, const std::vector<std::string>& cases, size_t n_threads, bool mixed, const Watch& watch, std::vector<std::string>& problems) {
+void run_shares(const Run& run, const std::vector<std::string>& cases, size_t n_threads, bool mixed,
+                const Watch& watch, std::vector<std::string>& problems) {
   std::vector<std::vector<std::string>> shares;
   for (const std::string& name : cases) {
-    if (shares.empty() || shares.back().size() == kShare || (!mixed && shares.back()[0][0] != name[0])) shares.emplace_back();
+    if (shares.empty() || shares.back().size() == kShare ||
+        (!mixed && shares.back()[0][0] != name[0]))
+      shares.emplace_back();
     shares.back().push_back(name);
   }
   std::atomic<size_t> next{0};
@@ -148,7 +158,8 @@ class Sink {
     file_.flush();
   }
   Watch watch() {
-    return {[this](const std::string& name) { begin(name); }, [this](const Record& record) { end(record); }};
+    return {[this](const std::string& name) { begin(name); },
+            [this](const Record& record) { end(record); }};
   }
   std::map<std::string, Record> records;
 
@@ -172,10 +183,11 @@ class Sink {
 };
 
 // Once more in another order: what a case leaves behind in its process shows in the others.
-void run_shuffled(Run& run, Sink& sink, size_t n_threads) {
+void run_shuffled(Run& run, Sink& sink, Console& console, size_t n_threads) {
   std::vector<std::string> passed;
   for (const auto& [name, record] : sink.records)
-    if (record.verdict == Verdict::pass && level_of(run, name) < kTimedLevel) passed.push_back(name);
+    if (record.verdict == Verdict::pass && level_of(run, name) < kTimedLevel)
+      passed.push_back(name);
   std::mt19937_64 random(uint64_t(run.options.seed));
   std::shuffle(passed.begin(), passed.end(), random);
   std::mutex mutex;
@@ -188,19 +200,23 @@ void run_shuffled(Run& run, Sink& sink, size_t n_threads) {
   for (Record& record : spoilt) {
     record.text = cat("in another order: ", record.text);
     sink.records[record.name] = record;
+    console.spoilt(record);
   }
 }
 
 void run_cases(Run& run, Console& console, const std::string& folder) {
   Sink sink(run, console, folder);
   std::vector<std::string> plain, timed;
-  for (const std::string& name : run.report.listed) (level_of(run, name) == kTimedLevel ? timed : plain).push_back(name);
-  const size_t n_threads = run.options.jobs > 0 ? size_t(run.options.jobs) : std::max<size_t>(1, available_processors() / 2);
+  for (const std::string& name : run.report.listed)
+    (level_of(run, name) == kTimedLevel ? timed : plain).push_back(name);
+  const size_t n_threads = run.options.jobs > 0 ? size_t(run.options.jobs)
+                                                : std::max<size_t>(1, available_processors() / 2);
   console.start(run.report.facts, run.report.listed);
   run_shares(run, plain, n_threads, false, sink.watch(), run.report.problems);
   run_shares(run, timed, 1, false, sink.watch(), run.report.problems);
-  if (run.options.depth == "deep") run_shuffled(run, sink, n_threads);
-  for (const std::string& name : run.report.listed) run.report.records.push_back(sink.records[name]);
+  if (run.options.depth == "deep") run_shuffled(run, sink, console, n_threads);
+  for (const std::string& name : run.report.listed)
+    run.report.records.push_back(sink.records[name]);
 }
 
 Status prepare(Run& run, const std::string& command_line) {
@@ -208,9 +224,11 @@ Status prepare(Run& run, const std::string& command_line) {
   if (!run.options.profile.empty() && !run.data.profiles.find(run.options.profile)) {
     std::vector<std::string> names;
     for (const Profile& profile : run.data.profiles.profiles) names.push_back(profile.name);
-    return Status(Code::invalid_argument, cat("--profile: want one of ", join(names), ", got ", run.options.profile));
+    return Status(Code::invalid_argument,
+                  cat("--profile: want one of ", join(names), ", got ", run.options.profile));
   }
-  if (!fs::exists(run.options.plugin)) return Status(Code::not_found, cat("plugin: there is no file ", run.options.plugin));
+  if (!fs::exists(run.options.plugin))
+    return Status(Code::not_found, cat("plugin: there is no file ", run.options.plugin));
   auto all = run.data.waivers;
   if (!run.options.waivers.empty()) {
     FRL_LET(const auto own, read_waivers(run.options.waivers, true));
@@ -223,7 +241,8 @@ Status prepare(Run& run, const std::string& command_line) {
   run.waivers = waivers_for(all, run.report.facts, run.report.notes);
   // Another list lacks cases that a waiver may be about.
   if (run.options.depth != "smoke" && run.options.level == kTimedLevel && !is_part(run.options))
-    for (std::string& bad : bad_patterns(run.waivers, run.listing.cases)) run.report.problems.push_back(std::move(bad));
+    for (std::string& bad : bad_patterns(run.waivers, run.listing.cases))
+      run.report.problems.push_back(std::move(bad));
   return select(run);
 }
 
@@ -235,7 +254,8 @@ std::string replay_tail_of(Facts facts, const std::string& path) {
 
 }  // namespace
 
-int run_suite(std::span<const Family> families, const Options& options, const std::string& command_line) {
+int run_suite(std::span<const Family> families, const Options& options,
+              const std::string& command_line) {
   Run run{families, options, {}, {}, {}, {}};
   if (Status status = prepare(run, command_line); !status.ok()) return complain(status.message());
   std::error_code code;
@@ -245,12 +265,15 @@ int run_suite(std::span<const Family> families, const Options& options, const st
   Console console(families, ::isatty(1), replay_tail_of(facts, options.plugin));
   run_cases(run, console, options.report);
   std::sort(run.report.problems.begin(), run.report.problems.end());
-  run.report.problems.erase(std::unique(run.report.problems.begin(), run.report.problems.end()), run.report.problems.end());
+  run.report.problems.erase(std::unique(run.report.problems.begin(), run.report.problems.end()),
+                            run.report.problems.end());
   run.report.judgement = judge_run(run.report, run.data.profiles, families);
   console.finish(run.report);
   if (!options.report.empty())
-    if (Status status = write_reports(run.report, families, options.report); !status.ok()) return complain(status.message());
-  const bool failed = std::any_of(run.report.records.begin(), run.report.records.end(), [&](const Record& r) { return is_bad(r, families); });
+    if (Status status = write_reports(run.report, families, options.report); !status.ok())
+      return complain(status.message());
+  const bool failed = std::any_of(run.report.records.begin(), run.report.records.end(),
+                                  [&](const Record& r) { return is_bad(r, families); });
   if (!facts.device_text.empty() && !failed && run.report.problems.empty()) return kNoDevice;
   return run.report.judgement.fine ? kFine : kJudgedBad;
 }

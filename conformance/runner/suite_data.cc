@@ -15,11 +15,13 @@ Result<SuiteData> read_suite_data(const std::string& folder) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
   std::error_code code;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, fs::directory_options::follow_directory_symlink, code))
+  for (const auto& entry : fs::recursive_directory_iterator(
+           folder, fs::directory_options::follow_directory_symlink, code))
     if (entry.is_regular_file()) files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   std::string all = sha256_of_file("/proc/self/exe");
-  for (const std::string& file : files) all += cat("\n", file.substr(folder.size()), " ", sha256_of_file(file));
+  for (const std::string& file : files)
+    all += cat("\n", file.substr(folder.size()), " ", sha256_of_file(file));
   out.hash = sha256(all);
   return out;
 }

@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
 using Faults = std::vector<std::string>;
 
 void same(Faults& faults, const char* what, const std::string& want, const std::string& got) {
-  if (want != got) faults.push_back(cat(what, ": want ", want.empty() ? "nothing" : want, ", got ", got.empty() ? "nothing" : got));
+  if (want != got)
+    faults.push_back(cat(what, ": want ", want.empty() ? "nothing" : want, ", got ",
+                         got.empty() ? "nothing" : got));
 }
 
 // Each listed case has one end, and no other case has any.
@@ -32,10 +34,12 @@ void check_complete(const Read& read, Faults& faults) {
     if (n != 1) faults.push_back(cat("case ", name, ": want one end, got ", n));
     ends.erase(name);
   }
-  for (const auto& [name, n] : ends) faults.push_back(cat("case ", name, ": it ended and was never listed"));
+  for (const auto& [name, n] : ends)
+    faults.push_back(cat("case ", name, ": it ended and was never listed"));
   auto listed = read.report.listed;
   std::sort(listed.begin(), listed.end());
-  if (std::adjacent_find(listed.begin(), listed.end()) != listed.end()) faults.push_back("list: a case is listed twice");
+  if (std::adjacent_find(listed.begin(), listed.end()) != listed.end())
+    faults.push_back("list: a case is listed twice");
 }
 
 // Each waived case has a waiver that holds on the day of the run.
@@ -43,12 +47,16 @@ void check_waived(const Report& report, const SuiteData& suite, Faults& faults) 
   std::vector<std::string> notes;
   const auto waivers = waivers_for(suite.waivers, report.facts, notes);
   for (const Record& record : report.records) {
-    if (record.verdict == Verdict::waived && !find_waiver(waivers, record.name)) faults.push_back(cat("case ", record.name, ": it is waived, and no waiver of the suite covers it"));
-    if (record.verdict == Verdict::pass && record.judged == 0) faults.push_back(cat("case ", record.name, ": it passes and judged nothing"));
+    if (record.verdict == Verdict::waived && !find_waiver(waivers, record.name))
+      faults.push_back(
+          cat("case ", record.name, ": it is waived, and no waiver of the suite covers it"));
+    if (record.verdict == Verdict::pass && record.judged == 0)
+      faults.push_back(cat("case ", record.name, ": it passes and judged nothing"));
   }
 }
 
-void check_judgement(const Report& report, const SuiteData& suite, std::span<const Family> families, Faults& faults) {
+void check_judgement(const Report& report, const SuiteData& suite, std::span<const Family> families,
+                     Faults& faults) {
   const Judgement want = judge_run(report, suite.profiles, families);
   const Judgement& got = report.judgement;
   same(faults, "badge", want.badge, got.badge);
@@ -57,7 +65,9 @@ void check_judgement(const Report& report, const SuiteData& suite, std::span<con
   same(faults, "profiles", join(want.profiles), join(got.profiles));
   same(faults, "reasons", join(want.reasons, "; "), join(got.reasons, "; "));
   if (want.counts != got.counts) faults.push_back("counts: they are not those of the verdicts");
-  same(faults, "must-pass hash", sha256(must_pass_list(suite.profiles, report.facts.profile, families)), report.facts.must_pass_hash);
+  same(faults, "must-pass hash",
+       sha256(must_pass_list(suite.profiles, report.facts.profile, families)),
+       report.facts.must_pass_hash);
 }
 
 Result<std::string> text_of(const std::string& path) {
@@ -95,15 +105,21 @@ int verify_command(std::span<const Family> families, const Options& options) {
   if (is_folder && faults.empty())
     for (const ReportFile& other : report_files(read->report, families)) {
       const auto there = text_of(cat(options.subject, "/", other.name));
-      if (!there.ok() || *there != other.text) faults.push_back(cat(other.name, ": it is not the one that belongs to report.jsonl"));
+      if (!there.ok() || *there != other.text)
+        faults.push_back(cat(other.name, ": it is not the one that belongs to report.jsonl"));
     }
   const Facts& facts = read->report.facts;
-  if (!options.plugin.empty()) same(faults, "plugin hash", sha256_of_file(options.plugin), facts.plugin_hash);
+  if (!options.plugin.empty())
+    same(faults, "plugin hash", sha256_of_file(options.plugin), facts.plugin_hash);
   for (const std::string& fault : faults) std::printf("  - %s\n", fault.c_str());
   if (!faults.empty()) return std::printf("NOT a sound report\n"), kJudgedBad;
-  const std::string badge = read->report.judgement.badge.empty() ? "no badge" : read->report.judgement.badge;
-  std::printf("%s %s on %s: %s\nplugin %s\nsound: %zu cases, each with its end; hashes, counts and badge hold\n", facts.plugin_id.c_str(), facts.plugin_version.c_str(), facts.device.c_str(),
-              badge.c_str(), facts.plugin_hash.c_str(), read->report.listed.size());
+  const std::string badge =
+      read->report.judgement.badge.empty() ? "no badge" : read->report.judgement.badge;
+  std::printf(
+      "%s %s on %s: %s\nplugin %s\nsound: %zu cases, each with its end; hashes, counts and badge "
+      "hold\n",
+      facts.plugin_id.c_str(), facts.plugin_version.c_str(), facts.device.c_str(), badge.c_str(),
+      facts.plugin_hash.c_str(), read->report.listed.size());
   return kFine;
 }
 

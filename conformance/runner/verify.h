@@ -7,6 +7,7 @@
 namespace ferrule::conformance {
 
 // One sentence for each fault; none: the report is sound.
-std::vector<std::string> faults_of(const Read& read, const SuiteData& suite, std::span<const Family> families);
+std::vector<std::string> faults_of(const Read& read, const SuiteData& suite,
+                                   std::span<const Family> families);
 
 }  // namespace ferrule::conformance

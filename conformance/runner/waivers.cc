@@ -23,17 +23,26 @@ bool is_date(const std::string& text) {
 
 Result<Waiver> read_waiver(const DataRow& row, bool own) {
   FRL_TRY(row.only({"plugin", "device", "cases", "reason", "owner", "url", "expires"}));
-  if (row.kind != "waiver") return Status(Code::invalid_argument, cat(row.place, ": want [[waiver]], got [[", row.kind, "]]"));
+  if (row.kind != "waiver")
+    return Status(Code::invalid_argument,
+                  cat(row.place, ": want [[waiver]], got [[", row.kind, "]]"));
   for (const char* key : {"plugin", "device", "cases", "reason", "owner", "url", "expires"})
-    if (row.text(key).empty()) return Status(Code::invalid_argument, cat(row.place, ": waiver: want ", key));
-  Waiver out{row.place, row.text("plugin"), row.text("device"), row.list("cases"), row.text("reason"), row.text("owner"), row.text("url"), row.text("expires"), own};
-  if (!is_date(out.expires)) return Status(Code::invalid_argument, cat(row.place, ": expires: want YYYY-MM-DD, got ", out.expires));
+    if (row.text(key).empty())
+      return Status(Code::invalid_argument, cat(row.place, ": waiver: want ", key));
+  Waiver out{row.place,         row.text("plugin"),  row.text("device"),
+             row.list("cases"), row.text("reason"),  row.text("owner"),
+             row.text("url"),   row.text("expires"), own};
+  if (!is_date(out.expires))
+    return Status(Code::invalid_argument,
+                  cat(row.place, ": expires: want YYYY-MM-DD, got ", out.expires));
   return out;
 }
 
 }  // namespace
 
-bool glob_matches(const std::string& glob, const std::string& name) { return glob == name || ::fnmatch(glob.c_str(), name.c_str(), 0) == 0; }
+bool glob_matches(const std::string& glob, const std::string& name) {
+  return glob == name || ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
 
 Result<std::vector<Waiver>> read_waivers(const std::string& path, bool own) {
   FRL_LET(const auto rows, read_rows_of(path));
@@ -59,12 +68,14 @@ Result<std::vector<Waiver>> read_waiver_folder(const std::string& folder) {
   return out;
 }
 
-std::vector<Waiver> waivers_for(const std::vector<Waiver>& all, const Facts& facts, std::vector<std::string>& notes) {
+std::vector<Waiver> waivers_for(const std::vector<Waiver>& all, const Facts& facts,
+                                std::vector<std::string>& notes) {
   std::vector<Waiver> out;
   for (const Waiver& waiver : all) {
     if (waiver.plugin != facts.plugin_id || !glob_matches(waiver.device, facts.device)) continue;
     if (waiver.expires < facts.date.substr(0, 10))
-      notes.push_back(cat("waiver ", waiver.place, ": it expired on ", waiver.expires, " and is ignored; ", waiver.owner, ": ", waiver.url));
+      notes.push_back(cat("waiver ", waiver.place, ": it expired on ", waiver.expires,
+                          " and is ignored; ", waiver.owner, ": ", waiver.url));
     else
       out.push_back(waiver);
   }
@@ -86,19 +97,24 @@ Record excuse(Record record, const std::vector<Waiver>& waivers) {
     record.text = cat("it passes; take it off the waiver ", waiver->place);
     return record;
   }
-  record.text = cat("waived until ", waiver->expires, " (", waiver->owner, ", ", waiver->url, "): ", waiver->reason, "; ", verdict_name(record.verdict), ": ", record.text);
+  record.text = cat("waived until ", waiver->expires, " (", waiver->owner, ", ", waiver->url,
+                    "): ", waiver->reason, "; ", verdict_name(record.verdict), ": ", record.text);
   record.verdict = waiver->own ? Verdict::xfail : Verdict::waived;
   return record;
 }
 
-std::vector<std::string> bad_patterns(const std::vector<Waiver>& waivers, const std::vector<std::string>& listed) {
+std::vector<std::string> bad_patterns(const std::vector<Waiver>& waivers,
+                                      const std::vector<std::string>& listed) {
   std::vector<std::string> out;
   for (const Waiver& waiver : waivers)
     for (const std::string& glob : waiver.cases) {
-      const size_t n = size_t(std::count_if(listed.begin(), listed.end(), [&](const std::string& name) { return glob_matches(glob, name); }));
+      const size_t n =
+          size_t(std::count_if(listed.begin(), listed.end(),
+                               [&](const std::string& name) { return glob_matches(glob, name); }));
       if (n == 0) out.push_back(cat("waiver ", waiver.place, ": ", glob, " matches no case"));
       if (n > kFew && n > listed.size() / kLargestShare)
-        out.push_back(cat("waiver ", waiver.place, ": ", glob, " matches ", n, " of ", listed.size(), " cases; want at most one in ", kLargestShare));
+        out.push_back(cat("waiver ", waiver.place, ": ", glob, " matches ", n, " of ",
+                          listed.size(), " cases; want at most one in ", kLargestShare));
     }
   return out;
 }

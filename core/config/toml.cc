@@ -83,4 +83,19 @@ Status Config::add_toml(std::string_view text, const std::string& name, const st
   return {};
 }
 
+Result<std::vector<std::string>> Config::toml_values(const std::string& key,
+                                                     const std::string& value) {
+  const std::string text = "value = " + value, what = cat("key ", key);
+  const auto wrong = [&] {
+    return Status(Code::invalid_argument,
+                  cat(what, ": want a TOML list or a quoted text, got ", value));
+  };
+  if (!check_document(text).ok()) return wrong();
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed || parsed.table().size() != 1) return wrong();
+  std::vector<Flattened> found;
+  FRL_TRY(flatten(parsed.table(), "", what, 0, found));
+  return found.size() == 1 ? Result(std::move(found[0].setting.values)) : wrong();
+}
+
 }  // namespace ferrule

@@ -185,6 +185,20 @@ constexpr uint32_t kMembers[] = {
 #undef FRL_ATTR
 };
 
+// What bodies of the other open kinds may hold: all ops whose shapes do not depend on data.
+constexpr bool is_body_op(uint32_t id) {
+  return id != FRL_OP_nonzero && id != FRL_OP_unique && id != FRL_OP_non_max_suppression;
+}
+constexpr auto kBodyOps = [] {
+  std::array<uint32_t, FRL_OP_det> ids{};
+  size_t n = 0;
+  for (uint32_t id = 1; id <= FRL_OP_det; ++id)
+    if (is_body_op(id)) ids[n++] = id;
+  return std::pair(ids, n);
+}();
+constexpr frl_operand kAnyDense[] = {frl::repeat(in(frl::kAnyType, 0, kRanks, 0)),
+                                     frl::repeat(out(frl::kAnyType, 0, kRanks, 0))};
+
 // Moves bits, or computes exactly.
 constexpr frl_claim exact(uint32_t op, frl_rows operands, frl_rows choices = {}) {
   frl_claim c = frl::claim(op, operands);
@@ -208,9 +222,23 @@ constexpr frl_claim sums(uint32_t op, frl_rows operands, uint32_t eps, frl_rows 
   return places(op, operands, choices, FRL_ERROR_CONDITION, eps * 1000, fp | FRL_FP_CONTRACTS);
 }
 using frl::rows;
+// A body run part by part.
+constexpr frl_claim sequence(uint32_t kind) {
+  frl_claim c = places(kind, rows(kAnyDense), {}, FRL_ERROR_CONDITION, 64'000, FRL_FP_CONTRACTS);
+  c.members = {kBodyOps.first.data(), uint32_t(kBodyOps.second), sizeof(uint32_t)};
+  c.prologue = c.epilogue = rows(kMembers);
+  c.max_nodes = 256, c.max_inputs = 64, c.max_outputs = 16, c.max_slices = 1 << 20;
+  c.max_prologue = c.max_epilogue = 255;
+  return c;
+}
 
 constexpr frl_claim kClaims[] = {
     frl::pointwise_claim(rows(kPointwise), rows(kMembers), 256, 64, 16),
+    sequence(FRL_OP_prologue),
+    sequence(FRL_OP_epilogue),
+    sequence(FRL_OP_transform),
+    sequence(FRL_OP_subgraph),
+    sequence(FRL_OP_batch),
     exact(FRL_OP_reshape, rows(kMove)),
     exact(FRL_OP_transpose, rows(kMove)),
     exact(FRL_OP_broadcast, rows(kMove)),

@@ -47,15 +47,21 @@ Outcome leave_child() {
 }
 
 void list_calm(const Target&, std::vector<Case>& cases) {
-  for (const char* name : {"A/calm/one", "A/calm/two"}) cases.push_back({name, [](const Target&) { return pass(3, 0.25); }});
+  for (const char* name : {"A/calm/one", "A/calm/two"})
+    cases.push_back({name, [](const Target&) { return pass(3, 0.25); }});
 }
 
 void list_bad(const Target&, std::vector<Case>& cases) {
-  const auto add = [&](const char* name, Outcome (*run)()) { cases.push_back({name, [run](const Target&) { return run(); }}); };
+  const auto add = [&](const char* name, Outcome (*run)()) {
+    cases.push_back({name, [run](const Target&) { return run(); }});
+  };
   add("F/add/f32/first", [] { return pass(10, 0.5); });
   add("F/add/f32/crash", segv);
   add("F/add/f32/exit", exit_fine);
-  add("F/add/f32/abort", [] { std::abort(); return pass(1); });
+  add("F/add/f32/abort", [] {
+    std::abort();
+    return pass(1);
+  });
   add("F/add/f32/hang", hang);
   add("F/add/f32/memory", [] { return take_memory(false); });
   add("F/add/f32/caught", [] { return take_memory(true); });
@@ -68,23 +74,31 @@ void list_bad(const Target&, std::vector<Case>& cases) {
 
 // Cases that pass alone and not after another.
 void list_state(const Target&, std::vector<Case>& cases) {
-  const auto add = [&](const char* name, std::function<Outcome()> run) { cases.push_back({name, [run](const Target&) { return run(); }}); };
-  for (const char* name : {"G/pointwise/a", "G/pointwise/b", "G/pointwise/c"}) add(name, [] { return pass(1); });
+  const auto add = [&](const char* name, std::function<Outcome()> run) {
+    cases.push_back({name, [run](const Target&) { return run(); }});
+  };
+  for (const char* name : {"G/pointwise/a", "G/pointwise/b", "G/pointwise/c"})
+    add(name, [] { return pass(1); });
   add("G/pointwise/litters", [] { return left_behind = 1, pass(1); });
-  for (const char* name : {"G/pointwise/d", "G/pointwise/e", "G/pointwise/f"}) add(name, [] { return pass(1); });
+  for (const char* name : {"G/pointwise/d", "G/pointwise/e", "G/pointwise/f"})
+    add(name, [] { return pass(1); });
   add("G/pointwise/trips", [] { return left_behind ? segv() : pass(1); });
   add("G/pointwise/wrong", [] { return left_behind ? fail("y[3]: want 1, got 2") : pass(1); });
 }
 
 // The first passes in this order, and in hardly any other.
 void list_order(const Target&, std::vector<Case>& cases) {
-  cases.push_back({"H/order/trips", [](const Target&) { return left_behind ? fail("litter") : pass(1); }});
-  for (int i = 0; i < 9; ++i) cases.push_back({"H/order/litters" + std::to_string(i), [](const Target&) { return left_behind = 1, pass(1); }});
+  cases.push_back(
+      {"H/order/trips", [](const Target&) { return left_behind ? fail("litter") : pass(1); }});
+  for (int i = 0; i < 9; ++i)
+    cases.push_back({"H/order/litters" + std::to_string(i),
+                     [](const Target&) { return left_behind = 1, pass(1); }});
 }
 
 // Bad outside of any case: when the process ends.
 void list_ending(const Target&, std::vector<Case>& cases) {
-  cases.push_back({"C/exit/late", [](const Target&) { return std::atexit([] { std::abort(); }), pass(1); }});
+  cases.push_back(
+      {"C/exit/late", [](const Target&) { return std::atexit([] { std::abort(); }), pass(1); }});
 }
 
 void list_unlistable(const Target&, std::vector<Case>& cases) {
@@ -93,17 +107,23 @@ void list_unlistable(const Target&, std::vector<Case>& cases) {
 }
 
 void list_warning(const Target&, std::vector<Case>& cases) {
-  cases.push_back({"R/cost/slow", [](const Target&) -> Outcome { return {Verdict::quality_warning, "ten times slower than claimed", 1, 0}; }});
+  cases.push_back({"R/cost/slow", [](const Target&) -> Outcome {
+                     return {Verdict::quality_warning, "ten times slower than claimed", 1, 0};
+                   }});
 }
 
 void list_hanging(const Target&, std::vector<Case>& cases) {
-  for (int i = 0; i < 12; ++i) cases.push_back({"L/hang/" + std::to_string(i), [](const Target&) { return hang(); }});
+  for (int i = 0; i < 12; ++i)
+    cases.push_back({"L/hang/" + std::to_string(i), [](const Target&) { return hang(); }});
 }
 
 constexpr Family kFamilies[] = {
-    {'A', "calm", 0, "Passes", false, list_calm},          {'C', "ending", 0, "Ends badly", true, list_ending},
-    {'D', "unlistable", 1, "Cannot list", true, list_unlistable}, {'F', "bad", 2, "Every way to die", true, list_bad},
-    {'G', "state", 3, "State between cases", true, list_state},   {'H', "order", 2, "Needs its order", true, list_order},
+    {'A', "calm", 0, "Passes", false, list_calm},
+    {'C', "ending", 0, "Ends badly", true, list_ending},
+    {'D', "unlistable", 1, "Cannot list", true, list_unlistable},
+    {'F', "bad", 2, "Every way to die", true, list_bad},
+    {'G', "state", 3, "State between cases", true, list_state},
+    {'H', "order", 2, "Needs its order", true, list_order},
     {'L', "hanging", 4, "Only hangs", true, list_hanging},
     {'R', "warning", 5, "Warns", true, list_warning},
 };
@@ -111,4 +131,6 @@ constexpr Family kFamilies[] = {
 }  // namespace
 }  // namespace ferrule::conformance
 
-int main(int argc, char** argv) { return ferrule::conformance::run_program(ferrule::conformance::kFamilies, argc, argv); }
+int main(int argc, char** argv) {
+  return ferrule::conformance::run_program(ferrule::conformance::kFamilies, argc, argv);
+}

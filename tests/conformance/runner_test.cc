@@ -17,7 +17,8 @@ struct Ran {
 Ran run_fake(const std::string& arguments) {
   const Folder folder;
   Ran out;
-  out.said = run("fake_suite", cat(kTemplate, " --case-timeout 1 --memory-limit 400 --report ", folder.at("report"), " ", arguments));
+  out.said = run("fake_suite", cat(kTemplate, " --case-timeout 2 --memory-limit 400 --report ",
+                                   folder.at("report"), " ", arguments));
   out.report = report_in(folder);
   return out;
 }
@@ -25,7 +26,9 @@ Ran run_fake(const std::string& arguments) {
 TEST(Isolation, EveryWayToDieIsTheVerdictOfItsCase) {
   const Ran ran = run_fake("--family F --jobs 2");
   EXPECT_EQ(ran.said.code, 1);
-  const auto verdict = [&](const char* name) { return std::string(verdict_name(record_of(ran.report, cat("F/add/f32/", name)).verdict)); };
+  const auto verdict = [&](const char* name) {
+    return std::string(verdict_name(record_of(ran.report, cat("F/add/f32/", name)).verdict));
+  };
   EXPECT_EQ(verdict("first"), "pass");
   EXPECT_EQ(verdict("crash"), "crash");
   EXPECT_EQ(verdict("exit"), "crash");
@@ -47,7 +50,8 @@ TEST(Isolation, ACrashSaysHowAndWhatItPrinted) {
   const Record crash = record_of(ran.report, "F/add/f32/crash");
   EXPECT_THAT(crash.text, HasSubstr("signal 11"));
   EXPECT_THAT(crash.output, HasSubstr("about to touch nothing"));
-  EXPECT_THAT(ran.said.text, AllOf(HasSubstr("about to touch nothing"), HasSubstr("replay 'F/add/f32/crash'"), HasSubstr("--seed 1")));
+  EXPECT_THAT(ran.said.text, AllOf(HasSubstr("about to touch nothing"),
+                                   HasSubstr("replay 'F/add/f32/crash'"), HasSubstr("--seed 1")));
 }
 
 TEST(Isolation, ExitCodeZeroIsNoPass) {
@@ -76,20 +80,22 @@ TEST(Isolation, APlainFailureThatPassesAloneNamesItsCauseToo) {
 
 TEST(Isolation, AnotherOrderShowsStateToo) {
   EXPECT_EQ(record_of(run_fake("--family H").report, "H/order/trips").verdict, Verdict::pass);
-  const Ran ran = run_fake("--family H --depth deep --seed 3");
+  const Ran ran = run_fake("--family H --depth deep --seed 1");
   const Record trips = record_of(ran.report, "H/order/trips");
   EXPECT_EQ(trips.verdict, Verdict::fail);
-  EXPECT_THAT(trips.text, AllOf(HasSubstr("in another order"), HasSubstr("only after H/order/litters")));
+  EXPECT_THAT(trips.text,
+              AllOf(HasSubstr("in another order"), HasSubstr("only after H/order/litters")));
   EXPECT_EQ(ran.report.records.size(), 10u);
 }
 
 TEST(Isolation, AFamilyThatOnlyHangsIsGivenUp) {
   const Folder folder;
-  run("fake_suite", cat(kTemplate, " --case-timeout 0.2 --family L --report ", folder.at("report")));
+  run("fake_suite",
+      cat(kTemplate, " --case-timeout 0.5 --family L --report ", folder.at("report")));
   const Report report = report_in(folder);
   ASSERT_EQ(report.records.size(), 12u);
   for (const Record& record : report.records) EXPECT_EQ(record.verdict, Verdict::timeout);
-  EXPECT_THAT(report.records[0].text, HasSubstr("no answer within 0.2 s"));
+  EXPECT_THAT(report.records[0].text, HasSubstr("no answer within 0.5 s"));
   EXPECT_THAT(report.records[11].text, HasSubstr("not run"));
 }
 
@@ -97,7 +103,8 @@ TEST(Isolation, ABadEndOfTheProcessIsAProblemOfTheRun) {
   const Ran ran = run_fake("--family C");
   EXPECT_EQ(record_of(ran.report, "C/exit/late").verdict, Verdict::pass);
   ASSERT_EQ(ran.report.problems.size(), 1u);
-  EXPECT_THAT(ran.report.problems[0], AllOf(HasSubstr("after its last case, C/exit/late"), HasSubstr("signal 6")));
+  EXPECT_THAT(ran.report.problems[0],
+              AllOf(HasSubstr("after its last case, C/exit/late"), HasSubstr("signal 6")));
   EXPECT_EQ(ran.said.code, 1);
 }
 

@@ -1,0 +1,201 @@
+// Reports: each format by its own rules, and verify against what people would try.
+#include <regex>
+
+#include "conformance/report/markup.h"
+#include "conformance/report/reports.h"
+#include "tests/conformance/program.h"
+
+namespace ferrule::conformance::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Every element closed in order; the elements that HTML leaves open are named.
+void expect_nested(const std::string& text, const std::set<std::string>& open) {
+  std::vector<std::string> stack;
+  const std::regex tag(R"(<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*?)(/?)>)");
+  for (std::sregex_iterator it(text.begin(), text.end(), tag), end; it != end; ++it) {
+    const std::string name = (*it)[2];
+    if ((*it)[4] == "/" || open.count(name)) continue;
+    if ((*it)[1] != "/") {
+      stack.push_back(name);
+      continue;
+    }
+    ASSERT_FALSE(stack.empty()) << "</" << name << ">";
+    ASSERT_EQ(stack.back(), name);
+    stack.pop_back();
+  }
+  EXPECT_TRUE(stack.empty()) << stack.back();
+}
+
+std::string without(std::string text, const std::string& from, const std::string& to) {
+  const size_t a = text.find(from), b = text.find(to, a);
+  if (a != std::string::npos && b != std::string::npos) text.erase(a, b + to.size() - a);
+  return text;
+}
+
+class Reports : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new Folder;
+    said = run("fake_suite",
+               cat(kTemplate, " --family A,F,G --case-timeout 2 --memory-limit 400 --report ",
+                   folder->at("report")));
+  }
+  static void TearDownTestSuite() { delete folder; }
+  static std::string file(const std::string& name) { return folder->read("report/" + name); }
+
+  // A copy whose lines were edited and, if `rehash`, given a fitting hash: the honest fields stay.
+  static Said verify_edited(const std::string& from, const std::string& to) {
+    const Folder copy;
+    std::string text = file("report.jsonl");
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+    return run("fake_suite", "verify " + copy.write("report.jsonl", text));
+  }
+
+  static Folder* folder;
+  static Said said;
+};
+Folder* Reports::folder = nullptr;
+Said Reports::said;
+
+TEST_F(Reports, SoundOnesVerify) {
+  const Said verified = run("fake_suite", "verify " + folder->at("report"));
+  EXPECT_EQ(verified.code, 0) << verified.text;
+  EXPECT_EQ(run("fake_suite", cat("verify ", folder->at("report"), " --plugin ", kTemplate)).code,
+            0);
+}
+
+TEST_F(Reports, OfAnotherPluginOrSuiteDoNot) {
+  EXPECT_EQ(run("fake_suite",
+                cat("verify ", folder->at("report"), " --plugin " FRL_BUILD_DIR "/bin/fake_suite"))
+                .code,
+            1);
+  const Said other = run("ferrule-conformance", "verify " + folder->at("report"));
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.text, HasSubstr("suite hash"));
+}
+
+TEST_F(Reports, EditedOnesDoNot) {
+  EXPECT_EQ(verify_edited("\"verdict\":\"crash\"", "\"verdict\":\"pass\"").code, 1);
+  EXPECT_EQ(verify_edited("{\"case\":\"F/add/f32/crash\"}\n", "").code, 1);
+  EXPECT_EQ(verify_edited("\"badge\":\"\"", "\"badge\":\"full L5\"").code, 1);
+  EXPECT_EQ(verify_edited("not json", "").code, 1);
+}
+
+TEST_F(Reports, EditedOnesWithAFittingHashDoNotEither) {
+  const auto rebuilt = [&](void (*edit)(Report&)) {
+    Report report = report_in(*folder);
+    edit(report);
+    const Folder copy;
+    return run("fake_suite", "verify " + copy.write("report.jsonl", to_json_lines(report)));
+  };
+  const auto fails = [&](void (*edit)(Report&), const char* reason) {
+    const Said said = rebuilt(edit);
+    EXPECT_EQ(said.code, 1) << reason;
+    EXPECT_THAT(said.text, HasSubstr(reason));
+  };
+  EXPECT_EQ(rebuilt([](Report&) {}).code, 0);
+  fails([](Report& r) { r.records.pop_back(); }, "want one end, got 0");
+  fails([](Report& r) { r.records.push_back(r.records[0]); }, "want one end, got 2");
+  fails([](Report& r) { r.listed.erase(r.listed.begin()); }, "never listed");
+  fails([](Report& r) { r.judgement.badge = "full L5"; }, "badge: want nothing, got full L5");
+  fails([](Report& r) { r.judgement.fine = true; }, "fine");
+  fails([](Report& r) { ++r.judgement.counts[0]; }, "counts");
+  fails([](Report& r) { r.records[0].judged = 0; }, "judged nothing");
+  fails([](Report& r) { r.records[3].verdict = Verdict::waived; }, "no waiver of the suite");
+  fails([](Report& r) { r.facts.must_pass_hash[0] ^= 1; }, "must-pass hash");
+  fails([](Report& r) { r.problems.push_back("something"); }, "reasons");
+}
+
+TEST_F(Reports, FilesThatDoNotBelongToTheLinesAreFound) {
+  const Folder copy;
+  std::filesystem::copy(folder->at("report"), copy.at("report"));
+  std::ofstream(copy.at("report/badge.svg"), std::ios::app) << " ";
+  const Said said = run("fake_suite", "verify " + copy.at("report"));
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.text, HasSubstr("badge.svg"));
+}
+
+TEST_F(Reports, LinesComeBackAsTheyWere) {
+  const std::string text = file("report.jsonl");
+  EXPECT_EQ(to_json_lines(report_in(*folder)), text);
+}
+
+TEST_F(Reports, EachIsBoundToPluginClaimsMustPassAndSuite) {
+  const Facts facts = report_in(*folder).facts;
+  for (const char* name : {"report.jsonl", "junit.xml", "report.html", "badge.svg"})
+    for (const std::string& hash :
+         {facts.plugin_hash, facts.claims_hash, facts.must_pass_hash, facts.suite_hash}) {
+      ASSERT_GE(hash.size(), 16u);
+      EXPECT_THAT(file(name), HasSubstr(hash)) << name;
+    }
+}
+
+TEST_F(Reports, PageNeedsNothingElseAndIsWellNested) {
+  const std::string page = file("report.html");
+  EXPECT_THAT(page, Not(HasSubstr("src=")));
+  EXPECT_THAT(page, Not(HasSubstr("url(")));
+  EXPECT_THAT(page, Not(HasSubstr("@import")));
+  EXPECT_THAT(page, Not(HasSubstr("<link")));
+  EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
+  expect_nested(without(page, "<script>", "</script>"),
+                {"meta", "li", "dt", "dd", "tr", "td", "th", "input", "option", "thead", "tbody",
+                 "html", "head", "body"});
+  // What was thrown is shown, not obeyed.
+  EXPECT_THAT(page, HasSubstr("oh &lt;b&gt;&amp; \xEF\xBF\xBD"));
+  EXPECT_THAT(page, Not(HasSubstr("oh <b>")));
+}
+
+TEST_F(Reports, PageHasEachFailureWithItsReplayLine) {
+  const std::string page = file("report.html");
+  for (const char* name : {"crash", "exit", "abort", "hang", "nothing", "throw"})
+    EXPECT_THAT(page,
+                HasSubstr(cat("ferrule-conformance replay &#39;F/add/f32/", name,
+                              "&#39; &#39;template.so&#39; --device 0 --seed 1 --depth standard")));
+  EXPECT_THAT(page, HasSubstr("about to touch nothing"));
+}
+
+TEST_F(Reports, JunitIsWellFormedAndCounts) {
+  const std::string text = file("junit.xml");
+  expect_nested(text, {});
+  size_t failures = 0, errors = 0;
+  for (size_t at = 0; (at = text.find("<failure ", at)) != std::string::npos; ++at) ++failures;
+  for (size_t at = 0; (at = text.find("<error ", at)) != std::string::npos; ++at) ++errors;
+  EXPECT_THAT(text,
+              HasSubstr(cat("<testsuites name=\"ferrule-conformance\" tests=\"24\" failures=\"",
+                            failures, "\" errors=\"", errors, "\"")));
+  EXPECT_GE(errors, 8u);
+}
+
+TEST_F(Reports, BadgeIsAWellFormedPicture) {
+  expect_nested(file("badge.svg"), {});
+  EXPECT_THAT(file("badge.svg"), HasSubstr("no badge"));
+}
+
+TEST_F(Reports, ARunThatWasCutShortNamesItsCaseAndDoesNotVerify) {
+  // What the file holds while a run goes on.
+  const Folder copy;
+  std::string text;
+  for (const std::string& line : split(file("report.jsonl"), '\n')) {
+    if (line.rfind("{\"end\":\"F/", 0) == 0) break;
+    text += line + "\n";
+  }
+  text += line_of("begin", "F/add/f32/first") + "\n";
+  const Said said = run("fake_suite", "verify " + copy.write("report.jsonl", text));
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.text, HasSubstr("cut short"));
+}
+
+TEST(Markup, EscapesWhatXmlForbids) {
+  EXPECT_EQ(escaped("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
+  EXPECT_EQ(escaped("\xC3\xA9\xF0\x9F\x94\xA9"), "\xC3\xA9\xF0\x9F\x94\xA9");
+  for (const char* bad : {"\x01", "\xFF", "\xC3", "\xED\xA0\x80", "\xC0\x80", "\xEF\xBF\xBF"})
+    EXPECT_THAT(escaped(bad), testing::StartsWith("\xEF\xBF\xBD")) << bad;
+}
+
+}  // namespace
+}  // namespace ferrule::conformance::test
