@@ -141,7 +141,8 @@ void start() {
   if (hooks.wants_steps()) install_stepped(table);
   if (hooks.table) hooks.table(table);
 }
-[[gnu::constructor]] void load() { start(); }
+// Defined behind `hooks`, and so made after it.
+[[maybe_unused]] const bool started = (start(), true);
 
 }  // namespace
 

@@ -16,8 +16,9 @@ struct Step {
   std::vector<frl_arg> args;
   uint32_t pack;
 };
+struct Queue;
 struct Recording : frl_recording {
-  const frl_queue* queue;
+  Queue* queue;
   std::vector<Step> steps;
   std::vector<frl_binding> fixed;
   uint32_t n_late;
@@ -56,7 +57,7 @@ void FRL_CALL close_queue(frl_queue* q) {
 int32_t FRL_CALL record(frl_queue* queue, const frl_segment* s, frl_recording** out, frl_error*) {
   auto recording = std::make_unique<Recording>();
   recording->head = {sizeof(frl_recording), FRL_TAG_RECORDING};
-  recording->queue = queue, recording->n_late = s->n_late;
+  recording->queue = static_cast<Queue*>(queue), recording->n_late = s->n_late;
   for (uint32_t i = 0; i < s->fixed.n; ++i)
     recording->fixed.push_back(frl::row<frl_binding>(s->fixed, i));
   for (uint32_t i = 0; i < s->steps.n; ++i) {
@@ -69,7 +70,11 @@ int32_t FRL_CALL record(frl_queue* queue, const frl_segment* s, frl_recording** 
   *out = recording.release();
   return FRL_OK;
 }
-void FRL_CALL drop_recording(frl_recording* r) { delete static_cast<Recording*>(r); }
+void FRL_CALL drop_recording(frl_recording* r) {
+  auto* recording = static_cast<Recording*>(r);
+  recording->queue->settle();
+  delete recording;
+}
 
 // The step by itself on the wrapped plugin, its arguments plain addresses.
 int32_t run_alone(Queue& q, const frl_kernel* kernel, const std::vector<std::byte*>& args,
