@@ -108,10 +108,16 @@ void add_case(const Target& target, std::vector<Case>& cases, std::string name,
 
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
               const Subject& subject, Style style, const RunOptions& options) {
-  add_case(target, cases, std::move(name), graph_of(subject, 1),
-           [subject, style, options](const Target& t, const Graph& graph, uint64_t seed) {
-             return check_run(t, graph, inputs_of(subject, graph, style, seed), options);
-           });
+  const auto add = [&](const Subject& form) {
+    add_case(target, cases, name, graph_of(form, 1),
+             [form, style, options](const Target& t, const Graph& graph, uint64_t seed) {
+               return check_run(t, graph, inputs_of(form, graph, style, seed), options);
+             });
+  };
+  const size_t before = cases.size();
+  add(subject);
+  // A device may want its weights known.
+  if (cases.size() == before && subject.operands.size() > 1) add(with_parameters(subject));
 }
 
 std::string shape_name(const Shape& shape) {

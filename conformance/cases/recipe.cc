@@ -189,6 +189,13 @@ std::vector<Subject> subjects_of(OpId op, Type type) {
   return out;
 }
 
+Subject with_parameters(Subject subject) {
+  for (size_t i = 1; i < subject.operands.size(); ++i)
+    if (subject.operands[i].fill == Fill::style && subject.operands[i].type.type != Type::none)
+      subject.operands[i].parameter = true;
+  return subject;
+}
+
 std::vector<Type> types_of(OpId op) {
   std::vector<Type> out;
   for (int t = FRL_F64; t <= FRL_BOOL; ++t) {

@@ -48,6 +48,9 @@ Result<OperandSpec> parse_operand(std::string_view text, Type type);
 // The graph of a subject's node. Literals and parameters hold their values already.
 Result<Graph> graph_of(const Subject& subject, uint64_t seed);
 
+// Operands after the first, where they hold data, as parameters: weights that the kernel may pack.
+Subject with_parameters(Subject subject);
+
 // Types that the op's first typed operand may have: of select the second.
 std::vector<Type> types_of(OpId op);
 

@@ -5,6 +5,7 @@
 #include "conformance/cases/bodies.h"
 #include "conformance/cases/check.h"
 #include "conformance/cases/layout.h"
+#include "conformance/families/bounded.h"
 #include "conformance/suite/families.h"
 #include "core/base/text.h"
 #include "core/claim/match.h"
@@ -131,6 +132,29 @@ void list_pairs(const Target& target, std::vector<Case>& cases, const RowAtHand&
           evaluate(*lifted_graph, inputs_of(high, *lifted_graph, Style::data, 1)).ok())
         add_row_case(cases, name + "/highest_rank", high, *lifted_graph, {});
     }
+  }
+}
+
+// ---- compute modes ----
+
+// Each way of computing products that the row names, judged by its own bound.
+void list_computes(const Target& target, std::vector<Case>& cases, const RowAtHand& row) {
+  const OpRow* op = find_op(row.claim.op);
+  if (!op || op->form == Form::control || op->form == Form::open || target.depth == Depth::smoke)
+    return;
+  for (uint32_t compute : {FRL_COMPUTE_TF32, FRL_COMPUTE_BF16X3, FRL_COMPUTE_REDUCED}) {
+    if (!(row.claim.compute & compute)) continue;
+    for (Type type : types_of(op->id))
+      for (const Subject& subject : subjects_of(op->id, type)) {
+        const auto graph = graph_of(subject, 1);
+        if (!graph.ok() || !match_claims(*row.alone, *graph, graph->node(NodeId(0)), compute).claim)
+          continue;
+        RunOptions options;
+        options.compute = compute;
+        add_row_case(cases,
+                     cat(row.name(), type_name(type), "/", subject.label, "/compute_", compute),
+                     subject, *graph, options);
+      }
   }
 }
 
@@ -358,6 +382,8 @@ void list_behaviour(const Target& target, std::vector<Case>& cases) {
   for (size_t number = 0; number < target.row().claims.size(); ++number) {
     const RowAtHand row = row_at(target, number);
     list_pairs(target, cases, row);
+    list_computes(target, cases, row);
+    list_bounded(target, cases, row.claim, row.number);
     list_members(target, cases, row);
     list_counts(target, cases, row);
     list_extents(target, cases, row);

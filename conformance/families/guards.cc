@@ -45,13 +45,6 @@ Outcome check_aliases(const Target& target, const Graph& graph, std::span<const 
   return out;
 }
 
-// Operands after the first as parameters: known, and packed where the kernel asks for it.
-Subject with_parameters(Subject subject) {
-  for (size_t i = 1; i < subject.operands.size(); ++i)
-    if (subject.operands[i].fill == Fill::style) subject.operands[i].parameter = true;
-  return subject;
-}
-
 // The same tensor at two operands; the rig gives each its own memory.
 Outcome check_same(const Target& target, const Graph& graph, const Subject& subject,
                    uint64_t seed) {
