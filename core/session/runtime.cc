@@ -39,9 +39,9 @@ void Runtime::log_verdicts() const {
   for (const Verdict& v : loaded_.verdicts) {
     const int level = v.loaded() || v.status.code() == Code::denied ? 2 : 1;
     log(level, "loader",
-        v.loaded() ? cat("loaded ", v.id, " ", v.version, " from ", v.path)
-                   : cat("refused ", v.path, " at ", stage_name(v.stage), ": ",
-                         v.status.message()));
+        v.loaded()
+            ? cat("loaded ", v.id, " ", v.version, " from ", v.path)
+            : cat("refused ", v.path, " at ", stage_name(v.stage), ": ", v.status.message()));
   }
 }
 
@@ -131,9 +131,9 @@ Result<std::vector<Runtime::Allowed>> Runtime::allowed() const {
     why += cat("; ", entry.id, ": ", entry.row().reason_text);
   for (const Verdict& verdict : verdicts())
     if (!verdict.loaded()) why += cat("; ", verdict.path, ": ", verdict.status.message());
-  return Status(Code::no_device, cat("devices: want at least one that is present, got none", why,
-                                     "; searched ",
-                                     searched_.empty() ? "no folder" : join(searched_)));
+  return Status(Code::no_device,
+                cat("devices: want at least one that is present, got none", why, "; searched ",
+                    searched_.empty() ? "no folder" : join(searched_)));
 }
 
 }  // namespace ferrule

@@ -11,7 +11,9 @@ inline std::string varint(uint64_t x) {
   for (; x >= 0x80; x >>= 7) out += char(x | 0x80);
   return out + char(x);
 }
-inline std::string number(int field, uint64_t x) { return varint(uint64_t(field) << 3) + varint(x); }
+inline std::string number(int field, uint64_t x) {
+  return varint(uint64_t(field) << 3) + varint(x);
+}
 inline std::string bytes(int field, const std::string& text) {
   return varint(uint64_t(field) << 3 | 2) + varint(text.size()) + text;
 }
@@ -22,7 +24,8 @@ inline std::string value(int field, const std::string& name, const std::vector<s
   std::string shape;
   for (const std::string& dim : dims)
     shape += bytes(1, dim[0] <= '9' ? number(1, std::stoull(dim)) : bytes(2, dim));
-  return bytes(field, bytes(1, name) + bytes(2, bytes(1, number(1, uint64_t(type)) + bytes(2, shape))));
+  return bytes(field,
+               bytes(1, name) + bytes(2, bytes(1, number(1, uint64_t(type)) + bytes(2, shape))));
 }
 
 struct Node {

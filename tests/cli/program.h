@@ -22,7 +22,8 @@ struct Ran {
 // A folder of its own for a test program, gone at its end.
 class Scratch {
  public:
-  Scratch() : path_(std::filesystem::temp_directory_path() / ("cli_" + std::to_string(::getpid()))) {
+  Scratch()
+      : path_(std::filesystem::temp_directory_path() / ("cli_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(path_);
   }
   ~Scratch() {
@@ -45,12 +46,14 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-// Arguments are shell text in the scratch folder; $M is the folder of a small real model. A hang is
+// Arguments are shell text in the scratch folder; $M is the folder of a small real model,
+// $F the program. A hang is
 // exit code 124.
 inline Ran run_program(const Scratch& scratch, const std::string& arguments) {
   const std::string command =
       "cd " + scratch.path().string() + " && export HOME=$PWD XDG_CONFIG_HOME= M=" +
-      FRL_TEST_DATA "/models/real/mnist_cntk && { timeout 60 " FRL_BUILD_DIR "/bin/ferrule " +
+      FRL_TEST_DATA "/models/real/mnist_cntk F=" FRL_BUILD_DIR
+                    "/bin/ferrule && { timeout 60 " FRL_BUILD_DIR "/bin/ferrule " +
       arguments + "; } >stdout.txt 2>stderr.txt";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, scratch.text("stdout.txt"),

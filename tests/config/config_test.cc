@@ -42,6 +42,22 @@ TEST(Config, ListsAndRelativeFolders) {
   EXPECT_THAT(config.list("targets.order"), ElementsAre("c", "d"));
 }
 
+TEST(Config, FlagsReadTomlValues) {
+  Config config;
+  ASSERT_TRUE(config.set("plugins.deny", "[\"a,b\", 'c']", "flag").ok());
+  EXPECT_THAT(config.list("plugins.deny"), ElementsAre("a,b", "c"));
+  ASSERT_TRUE(config.set("plugins.deny", "[]", "flag").ok());
+  EXPECT_THAT(config.list("plugins.deny"), ElementsAre());
+  ASSERT_TRUE(config.set("plugin.\"org.x\".isa", "\"avx2\"", "flag").ok());
+  EXPECT_EQ(config.plugin_settings().at("org.x").at("isa"), "avx2");
+  for (const char* bad : {"[", "[a]", "\"a", "[1]\nx = 2", "[[1]]", "\"a\" b"})
+    EXPECT_FALSE(config.set("plugins.deny", bad, "flag").ok()) << bad;
+  EXPECT_THAT(config.list("plugins.deny"), ElementsAre());
+  EXPECT_THAT(config.set("gate.mode", "[\"never\", \"always\"]", "flag").message(),
+              HasSubstr("want one value"));
+  EXPECT_THAT(config.set("plugin.x", "1", "flag").message(), HasSubstr("want plugin.ID.KEY"));
+}
+
 TEST(Config, PluginSettingsKeepDottedIds) {
   Config config;
   ASSERT_TRUE(

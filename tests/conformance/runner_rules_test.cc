@@ -250,7 +250,7 @@ TEST(Profiles, FullIsEveryRowOfTheTable) {
   ASSERT_TRUE(read.ok()) << read.status().message();
   const Profile& full = read->profiles.back();
   for (const OpRow& op : op_rows())
-    if (op.form != Form::control) EXPECT_NE(full.find(op.name), nullptr) << op.name;
+    EXPECT_EQ(full.find(op.name) != nullptr, op.form != Form::control) << op.name;
   for (const Must& must : read->profiles[0].must)
     EXPECT_NE(read->profiles[1].find(must.op), nullptr) << must.op;
 }

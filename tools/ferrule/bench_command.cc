@@ -61,11 +61,12 @@ void print_steps(const Executable& executable, std::vector<StepTime> times, size
   uint64_t total = 0;
   for (const StepTime& time : times) total += time.ns;
   for (size_t i = 0; i < std::min(most, times.size()); ++i)
-    print(format("  %9.1f us  %4.1f %%  %s  %s  %s\n", double(times[i].ns) / 1000,
-                100.0 * double(times[i].ns) / double(std::max<uint64_t>(total, 1)),
-                op_row(graph.node(times[i].node).op).name,
-                to_string(graph.type(graph.node(times[i].node).results[0])).c_str(),
-                printable(graph.source_text(graph.node(times[i].node)).substr(0, 80), false).c_str()));
+    print(format(
+        "  %9.1f us  %4.1f %%  %s  %s  %s\n", double(times[i].ns) / 1000,
+        100.0 * double(times[i].ns) / double(std::max<uint64_t>(total, 1)),
+        op_row(graph.node(times[i].node).op).name,
+        to_string(graph.type(graph.node(times[i].node).results[0])).c_str(),
+        printable(graph.source_text(graph.node(times[i].node)).substr(0, 80), false).c_str()));
 }
 
 uint64_t peak_bytes() {

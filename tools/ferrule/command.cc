@@ -54,7 +54,8 @@ Result<int64_t> Arguments::integer(const std::string& name, int64_t fallback, in
   if (!has(name)) return fallback;
   const auto value = parse_int(text(name));
   if (value && *value >= least) return *value;
-  const std::string want = least == INT64_MIN ? "an integer" : cat("an integer of ", least, " or more");
+  const std::string want =
+      least == INT64_MIN ? "an integer" : cat("an integer of ", least, " or more");
   return Status(Code::invalid_argument, cat(name, ": want ", want, ", got ", text(name)));
 }
 

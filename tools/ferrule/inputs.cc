@@ -24,7 +24,7 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-constexpr int64_t kMostShown = 16;  // elements of a result
+constexpr int64_t kMostShown = 16;                 // elements of a result
 constexpr int64_t kMostMadeUp = int64_t(4) << 30;  // bytes of one made-up input
 
 using Pairs = std::map<std::string, std::string>;
@@ -57,9 +57,9 @@ Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
     for (const std::string& part : split(found->second, ',')) {
       const auto extent = parse_int(trim(part));
       if (!extent || *extent < 0)
-        return Status(Code::invalid_argument, cat("--shape ", value.name,
-                                                  ": want extents of 0 or more as in ",
-                                                  dims_text(value), ", got ", found->second));
+        return Status(Code::invalid_argument,
+                      cat("--shape ", value.name, ": want extents of 0 or more as in ",
+                          dims_text(value), ", got ", found->second));
       extents.push_back(*extent);
     }
     return Shape::checked(extents);
@@ -67,10 +67,10 @@ Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
   const bool open = std::any_of(value.dims.begin(), value.dims.end(),
                                 [](const ModelDim& dim) { return dim.extent < 0; });
   if (open || !value.has_shape)
-    return Status(Code::invalid_argument,
-                  cat("input ", value.name, ": want --shape ", value.name, "=... since the model ",
-                      open ? cat("declares ", dims_text(value)) : "declares no shape",
-                      ", got none"));
+    return Status(
+        Code::invalid_argument,
+        cat("input ", value.name, ": want --shape ", value.name, "=... since the model ",
+            open ? cat("declares ", dims_text(value)) : "declares no shape", ", got none"));
   for (const ModelDim& dim : value.dims) extents.push_back(dim.extent);
   return Shape::checked(extents);
 }
@@ -100,8 +100,8 @@ Status check_shapes(const Model& model, const ModelCall& call, const SessionOpti
   return {};
 }
 
-Status make_up(const Model& model, const SessionOptions& options, const Pairs& shapes,
-               int64_t seed, NamedTensors& inputs) {
+Status make_up(const Model& model, const SessionOptions& options, const Pairs& shapes, int64_t seed,
+               NamedTensors& inputs) {
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const ModelValue& value = model.inputs()[i];
     if (inputs.count(value.name) || value.has_default || options.states.count(value.name)) continue;
@@ -173,7 +173,10 @@ std::string summary(const Tensor& tensor) {
     sum += x;
     if (best < 0 || x > tensor.at_f64(best)) best = i;
   }
-  if (n == 1) return cat(out, "  ", is_float(tensor.element()) ? number(tensor.at_f64(0)) : std::to_string(tensor.at_i64(0)));
+  if (n == 1)
+    return cat(
+        out, "  ",
+        is_float(tensor.element()) ? number(tensor.at_f64(0)) : std::to_string(tensor.at_i64(0)));
   if (best >= 0) {
     std::string at;
     int64_t rest = best;
@@ -188,7 +191,7 @@ std::string summary(const Tensor& tensor) {
   if (n > kMostShown) return out;
   for (int64_t i = 0; i < n; ++i)
     out += cat(i ? ", " : "  [", is_float(tensor.element()) ? number(tensor.at_f64(i))
-                                                          : std::to_string(tensor.at_i64(i)));
+                                                            : std::to_string(tensor.at_i64(i)));
   return out + "]";
 }
 

@@ -27,13 +27,14 @@ std::string plugins_json(const Runtime& runtime) {
 }
 
 Result<int> run_plugins(const Arguments& arguments) {
-  if (arguments.has("--probe")) return run_probe(arguments.text("--probe"), arguments.has("--json"));
+  if (arguments.has("--probe"))
+    return run_probe(arguments.text("--probe"), arguments.has("--json"));
   FRL_LET(const auto runtime, open_runtime(arguments));
   if (arguments.has("--json")) return print(plugins_json(*runtime)), kFine;
   for (const Verdict& v : runtime->verdicts())
     print_text(v.loaded() ? cat("loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
-                     : cat("refused  ", v.path, "\n         at ", stage_name(v.stage), ": ",
-                           v.status.message(), "\n"));
+                          : cat("refused  ", v.path, "\n         at ", stage_name(v.stage), ": ",
+                                v.status.message(), "\n"));
   if (runtime->verdicts().empty())
     print("no plugin files were found; plugins.folders in the config names the folders\n");
   return kFine;
@@ -66,9 +67,9 @@ Result<int> run_devices(const Arguments& arguments) {
     for (const DeviceEntry& entry : runtime->devices()) {
       const DeviceRow& row = entry.row();
       print_text(cat(entry.id, "  ", state_name(row.state), "  ", row.architecture,
-                row.driver.empty() ? "" : cat("  driver ", row.driver), "  ", row.claims.size(),
-                " claims  by ", entry.driver->id(),
-                row.reason_text.empty() ? "" : cat("\n  ", row.reason_text), "\n"));
+                     row.driver.empty() ? "" : cat("  driver ", row.driver), "  ",
+                     row.claims.size(), " claims  by ", entry.driver->id(),
+                     row.reason_text.empty() ? "" : cat("\n  ", row.reason_text), "\n"));
       for (const std::string& voided : row.voided) print_text(cat("  left out: ", voided, "\n"));
     }
     for (const std::string& text : runtime->doubles()) print_text(cat(text, "\n"));
@@ -126,8 +127,7 @@ std::string value_text(const Setting& setting) {
 
 Result<int> run_config(const Arguments& arguments) {
   if (arguments.text("ACTION", "show") != "show")
-    return Status(Code::invalid_argument,
-                  cat("config: want show, got ", arguments.text("ACTION")));
+    return Status(Code::invalid_argument, cat("config: want show, got ", arguments.text("ACTION")));
   FRL_LET(const Config config, make_config(arguments));
   const bool json = arguments.has("--json");
   std::string out = json ? "{" : "";

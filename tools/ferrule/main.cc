@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
   using namespace ferrule;
   cli::hold_descriptors();
   const std::span<char* const> words(argv + (argc > 0), argv + argc);
-  const bool json = std::find(words.begin(), words.end(), std::string_view("--json")) != words.end();
+  const bool json =
+      std::find(words.begin(), words.end(), std::string_view("--json")) != words.end();
   Result<int> code = Status(Code::internal, "tool: not run");
   try {
     code = cli::run(words);

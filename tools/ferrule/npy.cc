@@ -13,10 +13,10 @@ struct Descr {
   const char* text;
   Type type;
 };
-constexpr Descr kDescrs[] = {{"<f8", Type::f64}, {"<f4", Type::f32}, {"<f2", Type::f16},
-                             {"|i1", Type::i8},  {"<i2", Type::i16}, {"<i4", Type::i32},
-                             {"<i8", Type::i64}, {"|u1", Type::u8},  {"<u2", Type::u16},
-                             {"<u4", Type::u32}, {"<u8", Type::u64}, {"|b1", Type::boolean},
+constexpr Descr kDescrs[] = {{"<f8", Type::f64},  {"<f4", Type::f32}, {"<f2", Type::f16},
+                             {"|i1", Type::i8},   {"<i2", Type::i16}, {"<i4", Type::i32},
+                             {"<i8", Type::i64},  {"|u1", Type::u8},  {"<u2", Type::u16},
+                             {"<u4", Type::u32},  {"<u8", Type::u64}, {"|b1", Type::boolean},
                              {"<V2", Type::bf16}, {"|V2", Type::bf16}};
 
 // What other types are, by the first characters that say so.
@@ -85,7 +85,8 @@ Result<std::string> header_of(Bytes bytes, size_t* start) {
   if (*start > bytes.size())
     return wrong(cat("want a header of ", header_n, " bytes, got a file that ends in it"));
   std::string header(reinterpret_cast<const char*>(p) + 8 + length_bytes, header_n);
-  if (trim(header).substr(0, 1) != "{") return wrong("want a header that is a dictionary, got none");
+  if (trim(header).substr(0, 1) != "{")
+    return wrong("want a header that is a dictionary, got none");
   return header;
 }
 
@@ -136,8 +137,8 @@ Status write_npy(const std::string& path, const Tensor& tensor) {
   if (!file) return failed();
   bool ok = std::fwrite(prefix, 1, 10, file) == 10 &&
             std::fwrite(header.data(), 1, header.size(), file) == header.size();
-  ok = ok && std::fwrite(tensor.bytes().data(), 1, tensor.bytes().size(), file) ==
-                 tensor.bytes().size();
+  ok = ok &&
+       std::fwrite(tensor.bytes().data(), 1, tensor.bytes().size(), file) == tensor.bytes().size();
   Status status = ok ? Status() : failed();
   if (std::fclose(file) != 0 && ok) status = failed();
   return status;

@@ -49,9 +49,9 @@ std::string help(const Command* command, std::span<const Command* const> command
     if (row.name[0] != '-') out += cat(" ", row.name, row.many ? "..." : "");
   out += cat(": ", command->doc, "\n\n");
   for (const OptionRow& row : rows_of(command))
-    out += line(row.name[0] == '-' && row.value ? cat(row.name, " ", row.value) : row.name,
-                row.many && row.name[0] == '-' ? cat(row.doc, "; may be repeated").c_str()
-                                               : row.doc);
+    out +=
+        line(row.name[0] == '-' && row.value ? cat(row.name, " ", row.value) : row.name,
+             row.many && row.name[0] == '-' ? cat(row.doc, "; may be repeated").c_str() : row.doc);
   return out;
 }
 
@@ -87,12 +87,12 @@ class Reading {
       names.emplace_back(c->name);
     }
     if (out_.command) return {};
-    return wrong(
-        cat("command: want one of ", join(names), ", got ", word, near_text(word, names)));
+    return wrong(cat("command: want one of ", join(names), ", got ", word, near_text(word, names)));
   }
 
   Status option(const std::string& word) {
-    if (word == "--help" || word == "-h") return out_.text = help(out_.command, commands_), Status();
+    if (word == "--help" || word == "-h")
+      return out_.text = help(out_.command, commands_), Status();
     if (word == "--version") return out_.text = kVersion, Status();
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);

@@ -184,7 +184,7 @@ std::string explain_dot(const Session&, const Executable& executable) {
     const Node& node = graph.node(NodeId(i));
     out += cat("  n", i, " [label=",
                dot_quote(cat(op_row(node.op).name, "\n", device_of(executable, node), "\n",
-                              to_string(graph.type(node.results[0])))),
+                             to_string(graph.type(node.results[0])))),
                "];\n");
     for (ValueId operand : node.operands) {
       if (operand == kNoValue || graph.known(operand)) continue;

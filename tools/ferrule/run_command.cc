@@ -48,10 +48,10 @@ std::string outputs_json(const std::vector<NamedTensor>& outputs,
   std::string out = "{\"outputs\": [";
   for (size_t k = 0; k < outputs.size(); ++k) {
     const NamedTensor& output = outputs[k];
-    out += cat(k ? ",\n " : "\n ", "{\"name\": ", json_quote(output.name), ", \"type\": \"",
-               to_string(output.tensor.type()), "\", ",
-               files[k].empty() ? "" : cat("\"file\": ", json_quote(files[k]), ", "),
-               "\"values\": [");
+    out +=
+        cat(k ? ",\n " : "\n ", "{\"name\": ", json_quote(output.name), ", \"type\": \"",
+            to_string(output.tensor.type()), "\", ",
+            files[k].empty() ? "" : cat("\"file\": ", json_quote(files[k]), ", "), "\"values\": [");
     const int64_t n = std::min<int64_t>(output.tensor.n_elements(), 1000);
     for (int64_t i = 0; i < n; ++i) {
       const double x = output.tensor.at_f64(i);
@@ -77,8 +77,7 @@ Result<int> run(const Arguments& arguments) {
   const bool explain = arguments.has("--explain");
   if (arguments.has("--json")) {
     print(outputs_json(outputs, files));
-    if (explain)
-      print(cat(",\n\"explain\": ", explain_json(*call.session, *compiled->executable)));
+    if (explain) print(cat(",\n\"explain\": ", explain_json(*call.session, *compiled->executable)));
     print("}\n");
     return kFine;
   }

@@ -171,9 +171,8 @@ void hold_against(const std::map<std::string, std::string>& known, const Case& c
 void print_case(const Case& c, const Outcome& outcome, double ms, bool json, bool first) {
   if (json)
     print(cat(first ? "\n " : ",\n ", "{\"case\": ", json_quote(c.name), ", \"passed\": ",
-              outcome.passed, ", \"stream\": ", c.is_stream(), ", \"kernels\": ",
-              outcome.n_kernels, ", \"ms\": ", format("%.3f", ms), ", \"text\": ",
-              json_quote(outcome.text), "}"));
+              outcome.passed, ", \"stream\": ", c.is_stream(), ", \"kernels\": ", outcome.n_kernels,
+              ", \"ms\": ", format("%.3f", ms), ", \"text\": ", json_quote(outcome.text), "}"));
   else
     print_text(cat(outcome.passed ? "passed" : "FAILED", "  ", c.name,
                    c.is_stream() ? " (stream)" : "", format("  %.0f ms  ", ms),
@@ -238,15 +237,14 @@ Result<int> run(const Arguments& arguments) {
   if (json) print("{\"cases\": [");
   const Tally tally = run_cases(cases, runtime, known, arguments);
   const size_t n_failed = cases.size() - tally.n_passed - tally.n_expected;
-  const bool enough =
-      tally.n_passed >= size_t(least) && tally.n_streams >= size_t(least_streams);
+  const bool enough = tally.n_passed >= size_t(least) && tally.n_streams >= size_t(least_streams);
   if (json)
     print(cat("\n], \"passed\": ", tally.n_passed, ", \"failed\": ", n_failed,
               ", \"streams\": ", tally.n_streams, ", \"enough\": ", enough, "}\n"));
   else
     print(cat(enough ? ""
-                     : cat("want at least ", least, " passed and ", least_streams,
-                           " streams, got ", tally.n_passed, " and ", tally.n_streams, "\n"),
+                     : cat("want at least ", least, " passed and ", least_streams, " streams, got ",
+                           tally.n_passed, " and ", tally.n_streams, "\n"),
               tally.n_passed, " passed, ", n_failed, " failed\n"));
   return n_failed == 0 && enough ? kFine : kBadResult;
 }
