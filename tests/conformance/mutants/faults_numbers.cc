@@ -284,7 +284,7 @@ void fault_sums_wander(Hooks& h) {
 void fault_byte_past_output(Hooks& h) {
   h.after = [](Run& run) {
     const frl::Value out = run.region.output(0);
-    if (out.is_dense() && out.n_elements()) run.args[run.n_inputs][out.bytes()] ^= std::byte{0x55};
+    if (out.is_dense() && out.n_elements()) run.args[run.n_inputs][out.bytes()] = std::byte{0x55};
   };
 }
 void fault_input_changed(Hooks& h) {
