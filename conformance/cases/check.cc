@@ -20,11 +20,16 @@ Kept& kept() {
 
 int badness(Verdict verdict) {
   switch (verdict) {
-    case Verdict::pass: return 0;
-    case Verdict::not_claimed: return 1;
-    case Verdict::quality_warning: return 2;
-    case Verdict::resource_error: return 3;
-    default: return 4;
+    case Verdict::pass:
+      return 0;
+    case Verdict::not_claimed:
+      return 1;
+    case Verdict::quality_warning:
+      return 2;
+    case Verdict::resource_error:
+      return 3;
+    default:
+      return 4;
   }
 }
 
@@ -45,24 +50,30 @@ void drop_shared_rig() { kept().rig.reset(); }
 Outcome outcome_of(const Status& status, const std::string& doing) {
   const std::string text = cat(doing, ": ", code_name(status.code()), ": ", status.message());
   switch (status.code()) {
-    case Code::no_memory: return {Verdict::resource_error, text, 1, 0};
-    case Code::device_lost: return {Verdict::device_lost, text, 1, 0};
-    case Code::timed_out: return {Verdict::timeout, text, 1, 0};
-    default: return {Verdict::fail, text, 1, 0};
+    case Code::no_memory:
+      return {Verdict::resource_error, text, 1, 0};
+    case Code::device_lost:
+      return {Verdict::device_lost, text, 1, 0};
+    case Code::timed_out:
+      return {Verdict::timeout, text, 1, 0};
+    default:
+      return {Verdict::fail, text, 1, 0};
   }
 }
 
-Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options) {
+Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs,
+                  const RunOptions& options) {
   RunResult result;
   std::vector<Expected> expected;
   return check_run(target, one_node, inputs, options, &result, &expected);
 }
 
-Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options, RunResult* result,
-                  std::vector<Expected>* expected) {
+Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs,
+                  const RunOptions& options, RunResult* result, std::vector<Expected>* expected) {
   auto rig = shared_rig(target);
   if (!rig.ok()) return outcome_of(rig.status(), "open");
-  if (const Refusal refusal = (*rig)->asks(one_node, options); refusal.refused()) return {Verdict::not_claimed, refusal.text, 1, 0};
+  if (const Refusal refusal = (*rig)->asks(one_node, options); refusal.refused())
+    return {Verdict::not_claimed, refusal.text, 1, 0};
   auto want = expect(one_node, inputs, target.row(), Inner::claimed, options.compute);
   if (!want.ok()) return {Verdict::internal_error, "reference: " + want.status().message(), 0, 0};
   *expected = std::move(*want);
@@ -72,7 +83,8 @@ Outcome check_run(const Target& target, const Graph& one_node, std::span<const T
   const uint32_t fp = fp_of(one_node, target.row(), options.compute);
   Outcome out = pass(0);
   for (size_t r = 0; r < expected->size(); ++r)
-    merge(out, judge(result->results[r], (*expected)[r], fp, inputs), expected->size() > 1 ? cat("result ", r) : "");
+    merge(out, judge(result->results[r], (*expected)[r], fp, inputs),
+          expected->size() > 1 ? cat("result ", r) : "");
   return out;
 }
 
@@ -84,17 +96,28 @@ void merge(Outcome& into, const Outcome& other, const std::string& what) {
   into.text = what.empty() ? other.text : cat(what, ": ", other.text);
 }
 
-void add_case(const Target& target, std::vector<Case>& cases, std::string name, Result<Graph> one_node, CaseBody run) {
+void add_case(const Target& target, std::vector<Case>& cases, std::string name,
+              Result<Graph> one_node, CaseBody run) {
   auto graph = claimed_form(target.row(), std::move(one_node));
   if (!graph.ok()) return;
   auto shared = std::make_shared<const Graph>(std::move(*graph));
-  cases.push_back({name, [shared, run, name](const Target& t) { return run(t, *shared, seed_of(name, t.seed)); }});
+  cases.push_back({name, [shared, run, name](const Target& t) {
+                     return run(t, *shared, seed_of(name, t.seed));
+                   }});
 }
 
-void add_case(const Target& target, std::vector<Case>& cases, std::string name, const Subject& subject, Style style, const RunOptions& options) {
-  add_case(target, cases, std::move(name), graph_of(subject, 1), [subject, style, options](const Target& t, const Graph& graph, uint64_t seed) {
-    return check_run(t, graph, inputs_of(subject, graph, style, seed), options);
-  });
+void add_case(const Target& target, std::vector<Case>& cases, std::string name,
+              const Subject& subject, Style style, const RunOptions& options) {
+  const auto add = [&](const Subject& form) {
+    add_case(target, cases, name, graph_of(form, 1),
+             [form, style, options](const Target& t, const Graph& graph, uint64_t seed) {
+               return check_run(t, graph, inputs_of(form, graph, style, seed), options);
+             });
+  };
+  const size_t before = cases.size();
+  add(subject);
+  // A device may want its weights known.
+  if (cases.size() == before && subject.operands.size() > 1) add(with_parameters(subject));
 }
 
 std::string shape_name(const Shape& shape) {

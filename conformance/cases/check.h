@@ -16,10 +16,11 @@ void drop_shared_rig();
 Outcome outcome_of(const Status& status, const std::string& doing);
 
 // Node 0 of the graph on `inputs`: refused, or run, guarded and judged against the reference.
-Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options = {});
+Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs,
+                  const RunOptions& options = {});
 // The same, and what came out.
-Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options, RunResult* result,
-                  std::vector<Expected>* expected);
+Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs,
+                  const RunOptions& options, RunResult* result, std::vector<Expected>* expected);
 
 // Adds what a second check found: the worse verdict, the sum of what was judged.
 void merge(Outcome& into, const Outcome& other, const std::string& what = {});
@@ -27,9 +28,11 @@ void merge(Outcome& into, const Outcome& other, const std::string& what = {});
 // Appends the case if the device's claims admit the graph's node, in either form.
 //   run(target, graph, seed)
 using CaseBody = std::function<Outcome(const Target&, const Graph&, uint64_t seed)>;
-void add_case(const Target& target, std::vector<Case>& cases, std::string name, Result<Graph> one_node, CaseBody run);
+void add_case(const Target& target, std::vector<Case>& cases, std::string name,
+              Result<Graph> one_node, CaseBody run);
 // One whose body fills the subject's inputs with data of a style and checks the run.
-void add_case(const Target& target, std::vector<Case>& cases, std::string name, const Subject& subject, Style style, const RunOptions& options = {});
+void add_case(const Target& target, std::vector<Case>& cases, std::string name,
+              const Subject& subject, Style style, const RunOptions& options = {});
 
 // "name[3,4]": a shape in names.
 std::string shape_name(const Shape& shape);

@@ -17,10 +17,12 @@ struct Domain {
   double most;          // largest magnitude before the shift
 };
 constexpr Domain kDomains[] = {
-    {FRL_OP_log, true, 1, 0, 1e9},      {FRL_OP_sqrt, true, 1, 0, 1e9},     {FRL_OP_rsqrt, true, 1, 0, 1e9},
-    {FRL_OP_log1p, true, 1, -0.5, 1e9}, {FRL_OP_asin, false, 0.1, 0, 1},    {FRL_OP_acos, false, 0.1, 0, 1},
-    {FRL_OP_atanh, false, 0.1, 0, 0.99}, {FRL_OP_acosh, true, 1, 1, 1e9},   {FRL_OP_pow, true, 0.5, 0.125, 5},
-    {FRL_OP_exp, false, 1, 0, 9},       {FRL_OP_expm1, false, 1, 0, 9},     {FRL_OP_sinh, false, 1, 0, 9},
+    {FRL_OP_log, true, 1, 0, 1e9},       {FRL_OP_sqrt, true, 1, 0, 1e9},
+    {FRL_OP_rsqrt, true, 1, 0, 1e9},     {FRL_OP_log1p, true, 1, -0.5, 1e9},
+    {FRL_OP_asin, false, 0.1, 0, 1},     {FRL_OP_acos, false, 0.1, 0, 1},
+    {FRL_OP_atanh, false, 0.1, 0, 0.99}, {FRL_OP_acosh, true, 1, 1, 1e9},
+    {FRL_OP_pow, true, 0.5, 0.125, 5},   {FRL_OP_exp, false, 1, 0, 9},
+    {FRL_OP_expm1, false, 1, 0, 9},      {FRL_OP_sinh, false, 1, 0, 9},
     {FRL_OP_cosh, false, 1, 0, 9},
 };
 
@@ -59,14 +61,37 @@ double float_wide(Source& s, Type type, OpId domain) {
 double special_number(Source& s, Type type) {
   const FloatFormat f = format_of(type);
   const double denormal = std::ldexp(1, f.min_exponent - f.digits);
-  const double numbers[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, denormal, -denormal, f.min_normal(), -f.min_normal(),
-                            f.min_normal() - denormal, f.largest, -f.largest, 1, -1, 0.5, -0.5, 1.5, 2, -2.5, 3};
+  const double numbers[] = {NAN,
+                            INFINITY,
+                            -INFINITY,
+                            0.0,
+                            -0.0,
+                            denormal,
+                            -denormal,
+                            f.min_normal(),
+                            -f.min_normal(),
+                            f.min_normal() - denormal,
+                            f.largest,
+                            -f.largest,
+                            1,
+                            -1,
+                            0.5,
+                            -0.5,
+                            1.5,
+                            2,
+                            -2.5,
+                            3};
   return numbers[s.below(int64_t(std::size(numbers)))];
 }
 
-int64_t low_of(Type type) { return is_signed_int(type) ? -(int64_t{1} << (8 * size_bytes(type) - 1)) : 0; }
+int64_t low_of(Type type) {
+  return is_signed_int(type) ? -(int64_t{1} << (8 * size_bytes(type) - 1)) : 0;
+}
 
-void put_integer(Tensor& out, int64_t i, uint64_t bits) { std::memcpy(out.mutable_data() + i * size_bytes(out.element()), &bits, size_t(size_bytes(out.element()))); }
+void put_integer(Tensor& out, int64_t i, uint64_t bits) {
+  std::memcpy(out.mutable_data() + i * size_bytes(out.element()), &bits,
+              size_t(size_bytes(out.element())));
+}
 
 void fill_integers(Tensor& out, Style style, Source& s) {
   const Type type = out.element();
@@ -75,17 +100,28 @@ void fill_integers(Tensor& out, Style style, Source& s) {
   for (int64_t i = 0; i < n; ++i) {
     int64_t v = 0;
     switch (style) {
-      case Style::wide: v = int64_t(s.bits()); break;
-      case Style::ramp: v = is_signed ? i % 61 - 30 : i % 61; break;
-      case Style::one_hot: v = i == hot; break;
-      case Style::alternating: v = is_signed && i % 2 ? -1 - i % 5 : 1 + i % 5; break;
+      case Style::wide:
+        v = int64_t(s.bits());
+        break;
+      case Style::ramp:
+        v = is_signed ? i % 61 - 30 : i % 61;
+        break;
+      case Style::one_hot:
+        v = i == hot;
+        break;
+      case Style::alternating:
+        v = is_signed && i % 2 ? -1 - i % 5 : 1 + i % 5;
+        break;
       case Style::special: {
         const uint64_t top = uint64_t{1} << (8 * size_bytes(type) - 1);
-        const int64_t edges[] = {low_of(type), is_signed ? int64_t(top - 1) : -1, -1, 0, 1, 2, 8 * size_bytes(type), 8 * size_bytes(type) - 1, 3};
+        const int64_t edges[] = {
+            low_of(type),         is_signed ? int64_t(top - 1) : -1, -1, 0, 1, 2,
+            8 * size_bytes(type), 8 * size_bytes(type) - 1,          3};
         v = edges[s.below(int64_t(std::size(edges)))];
         break;
       }
-      default: v = is_signed ? s.below(19) - 9 : s.below(10);
+      default:
+        v = is_signed ? s.below(19) - 9 : s.below(10);
     }
     put_integer(out, i, uint64_t(v));
   }
@@ -94,7 +130,11 @@ void fill_integers(Tensor& out, Style style, Source& s) {
 void fill_bools(Tensor& out, Style style, Source& s) {
   const int64_t hot = s.below(out.n_elements());
   for (int64_t i = 0; i < out.n_elements(); ++i)
-    put_integer(out, i, style == Style::ramp ? i % 3 == 0 : style == Style::one_hot ? i == hot : style == Style::alternating ? i % 2 : s.bits() >> 7 & 1);
+    put_integer(out, i,
+                style == Style::ramp          ? i % 3 == 0
+                : style == Style::one_hot     ? i == hot
+                : style == Style::alternating ? i % 2
+                                              : s.bits() >> 7 & 1);
 }
 
 void fill_floats(Tensor& out, Style style, Source& s, OpId domain) {
@@ -102,13 +142,27 @@ void fill_floats(Tensor& out, Style style, Source& s, OpId domain) {
   for (int64_t i = 0; i < n; ++i) {
     double v = 0;
     switch (style) {
-      case Style::data: v = float_data(s, domain); break;
-      case Style::wide: v = float_wide(s, out.element(), domain); break;
-      case Style::ramp: v = double(i % 61 - 30) / 4; break;
-      case Style::one_hot: v = i == hot ? 1.5 : 0; break;
-      case Style::alternating: v = (i % 2 ? -1 : 1) * (1 + double(i % 7) / 8); break;
-      case Style::negative_zero: v = -0.0; break;
-      case Style::special: v = special_number(s, out.element()); break;
+      case Style::data:
+        v = float_data(s, domain);
+        break;
+      case Style::wide:
+        v = float_wide(s, out.element(), domain);
+        break;
+      case Style::ramp:
+        v = double(i % 61 - 30) / 4;
+        break;
+      case Style::one_hot:
+        v = i == hot ? 1.5 : 0;
+        break;
+      case Style::alternating:
+        v = (i % 2 ? -1 : 1) * (1 + double(i % 7) / 8);
+        break;
+      case Style::negative_zero:
+        v = -0.0;
+        break;
+      case Style::special:
+        v = special_number(s, out.element());
+        break;
     }
     out.set_f64(i, v);
   }
@@ -118,8 +172,13 @@ void fill_indices(Tensor& out, const OperandSpec& spec, Source& s) {
   const int64_t row = out.shape().rank() ? out.shape().back() : 1;
   for (int64_t i = 0; i < out.n_elements(); ++i) {
     // Unique ones walk from a chosen place; some are counted from the end.
-    const int64_t step = spec.fill == Fill::unique ? (i / std::max<int64_t>(row, 1) * 3 + i % std::max<int64_t>(row, 1)) % spec.limit : s.below(spec.limit);
-    const int64_t v = spec.fill == Fill::length ? 1 + step : s.bits() % 4 == 0 ? step - spec.limit : step;
+    const int64_t step =
+        spec.fill == Fill::unique
+            ? (i / std::max<int64_t>(row, 1) * 3 + i % std::max<int64_t>(row, 1)) % spec.limit
+            : s.below(spec.limit);
+    const int64_t v = spec.fill == Fill::length ? 1 + step
+                      : s.bits() % 4 == 0       ? step - spec.limit
+                                                : step;
     put_integer(out, i, uint64_t(v));
   }
 }
@@ -127,7 +186,8 @@ void fill_indices(Tensor& out, const OperandSpec& spec, Source& s) {
 }  // namespace
 
 const char* style_name(Style style) {
-  constexpr const char* kNames[] = {"data", "wide", "ramp", "one_hot", "alternating", "negative_zero", "special"};
+  constexpr const char* kNames[] = {"data",        "wide",          "ramp",   "one_hot",
+                                    "alternating", "negative_zero", "special"};
   return kNames[size_t(style)];
 }
 
@@ -143,7 +203,8 @@ Tensor fill(const TensorType& type, Style style, uint64_t seed, OpId domain) {
   return out;
 }
 
-std::vector<Tensor> inputs_of(const Subject& subject, const Graph& graph, Style style, uint64_t seed) {
+std::vector<Tensor> inputs_of(const Subject& subject, const Graph& graph, Style style,
+                              uint64_t seed) {
   std::vector<Tensor> out;
   for (ValueId id : graph.inputs()) {
     const size_t number = std::stoul(graph.value(id).name);
@@ -154,7 +215,8 @@ std::vector<Tensor> inputs_of(const Subject& subject, const Graph& graph, Style 
     switch (spec.fill) {
       case Fill::style: {
         // Only the first operand of pow is a magnitude; its exponents are any.
-        const OpId domain = subject.op == FRL_OP_pow && number == 1 ? OpId(FRL_OP_NONE) : subject.op;
+        const OpId domain =
+            subject.op == FRL_OP_pow && number == 1 ? OpId(FRL_OP_NONE) : subject.op;
         tensor = fill(graph.type(id), style, own, domain);
         break;
       }
@@ -175,6 +237,8 @@ std::vector<Tensor> inputs_of(const Subject& subject, const Graph& graph, Style 
   return out;
 }
 
-uint64_t seed_of(std::string_view name, uint64_t seed) { return hash_bytes(name.data(), name.size()) ^ seed * 0x9e3779b97f4a7c15; }
+uint64_t seed_of(std::string_view name, uint64_t seed) {
+  return hash_bytes(name.data(), name.size()) ^ seed * 0x9e3779b97f4a7c15;
+}
 
 }  // namespace ferrule::conformance

@@ -75,7 +75,9 @@ Status fill_of(std::string_view text, OperandSpec* out) {
 }
 
 // Which operand of the op has the type under test: of select the branches.
-Type operand_type(OpId op, size_t operand, Type type) { return op == FRL_OP_select && operand == 0 ? Type::boolean : type; }
+Type operand_type(OpId op, size_t operand, Type type) {
+  return op == FRL_OP_select && operand == 0 ? Type::boolean : type;
+}
 
 void add_pointwise(const OpRow& row, Type type, std::vector<Subject>* out) {
   for (const PointwiseShapes& shapes : kPointwise) {
@@ -83,7 +85,8 @@ void add_pointwise(const OpRow& row, Type type, std::vector<Subject>* out) {
     Subject subject;
     subject.op = row.id, subject.label = shapes.label, subject.attributes = Attributes(row.id);
     subject.is_first = out->empty();
-    for (size_t i = 0; i < shapes.n_operands; ++i) subject.operands.push_back({{operand_type(row.id, i, type), shapes.shapes[i]}});
+    for (size_t i = 0; i < shapes.n_operands; ++i)
+      subject.operands.push_back({{operand_type(row.id, i, type), shapes.shapes[i]}});
     out->push_back(std::move(subject));
   }
 }
@@ -109,8 +112,11 @@ Result<Attributes> parse_attributes(OpId op, std::string_view text) {
     if (item.empty()) continue;
     const size_t at = item.find('=');
     const auto rows = attribute_rows(op);
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const AttributeRow& r) { return item.substr(0, at) == r.name; });
-    if (at == std::string::npos || row == rows.end()) return Status(Code::internal, cat(op_row(op).name, ": want an attribute, got ", item));
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const AttributeRow& r) {
+      return item.substr(0, at) == r.name;
+    });
+    if (at == std::string::npos || row == rows.end())
+      return Status(Code::internal, cat(op_row(op).name, ": want an attribute, got ", item));
     const std::string value = item.substr(at + 1);
     if (row->kind == AttributeKind::real) {
       out.set_f(row->slot, parse_double(value).value_or(0));
@@ -130,7 +136,8 @@ Result<OperandSpec> parse_operand(std::string_view text, Type type) {
   OperandSpec out;
   if (text == "-") return out;
   const size_t open = text.find('['), close = text.find(']');
-  if (open == std::string_view::npos || close == std::string_view::npos) return Status(Code::internal, cat("recipe: want type[shape], got ", text));
+  if (open == std::string_view::npos || close == std::string_view::npos)
+    return Status(Code::internal, cat("recipe: want type[shape], got ", text));
   out.type.type = text[0] == 'T' ? type : parse_type(text.substr(0, open));
   for (const std::string& extent : split(text.substr(open + 1, close - open - 1), ','))
     if (!extent.empty()) out.type.shape.push_back(parse_int(extent).value_or(0));
@@ -145,7 +152,8 @@ Result<Graph> graph_of(const Subject& subject, uint64_t seed) {
     Slot slot{spec.type, {}, spec.parameter};
     if (spec.literal) {
       slot.known = Tensor(spec.type);
-      for (size_t k = 0; k < spec.values.size(); ++k) slot.known.set_f64(int64_t(k), spec.values[k]);
+      for (size_t k = 0; k < spec.values.size(); ++k)
+        slot.known.set_f64(int64_t(k), spec.values[k]);
     } else if (spec.parameter) {
       slot.known = fill(spec.type, Style::data, seed + i);
     }
@@ -179,6 +187,13 @@ std::vector<Subject> subjects_of(OpId op, Type type) {
   for (Subject& subject : all)
     if (graph_of(subject, 0).ok()) out.push_back(std::move(subject));
   return out;
+}
+
+Subject with_parameters(Subject subject) {
+  for (size_t i = 1; i < subject.operands.size(); ++i)
+    if (subject.operands[i].fill == Fill::style && subject.operands[i].type.type != Type::none)
+      subject.operands[i].parameter = true;
+  return subject;
 }
 
 std::vector<Type> types_of(OpId op) {

@@ -8,15 +8,20 @@ namespace ferrule::conformance {
 
 // What one operand holds.
 enum class Fill : uint8_t {
-  style,   // the case's own style of data
-  index, unique, length, unit, small, given
+  style,  // the case's own style of data
+  index,
+  unique,
+  length,
+  unit,
+  small,
+  given
 };
 
 struct OperandSpec {
   TensorType type;  // none: missing
   Fill fill = Fill::style;
-  int64_t limit = 0;            // of indices and lengths
-  std::vector<double> values;   // given
+  int64_t limit = 0;           // of indices and lengths
+  std::vector<double> values;  // given
   bool literal = false, parameter = false;
 };
 
@@ -43,6 +48,9 @@ Result<OperandSpec> parse_operand(std::string_view text, Type type);
 // The graph of a subject's node. Literals and parameters hold their values already.
 Result<Graph> graph_of(const Subject& subject, uint64_t seed);
 
+// Operands after the first, where they hold data, as parameters: weights that the kernel may pack.
+Subject with_parameters(Subject subject);
+
 // Types that the op's first typed operand may have: of select the second.
 std::vector<Type> types_of(OpId op);
 
@@ -50,13 +58,14 @@ std::vector<Type> types_of(OpId op);
 enum class Style : uint8_t { data, wide, ramp, one_hot, alternating, negative_zero, special };
 const char* style_name(Style style);
 
-// One tensor of data. Finite unless the style is special. `domain` limits data of float functions to
-// where they are smooth: FRL_OP_* of the function, or 0.
+// One tensor of data. Finite unless the style is special. `domain` limits data of float functions
+// to where they are smooth: FRL_OP_* of the function, or 0.
 Tensor fill(const TensorType& type, Style style, uint64_t seed, OpId domain = 0);
 
 // Values of all inputs of the subject's graph, in either of its forms (see claimed_form): inputs
 // are named by their operand's number.
-std::vector<Tensor> inputs_of(const Subject& subject, const Graph& graph, Style style, uint64_t seed);
+std::vector<Tensor> inputs_of(const Subject& subject, const Graph& graph, Style style,
+                              uint64_t seed);
 
 // A number from a case's name and the run's seed.
 uint64_t seed_of(std::string_view name, uint64_t seed);

@@ -159,15 +159,25 @@ std::string value_text(int which) {
 }
 constexpr int kValues = 13;
 
-// Opens with one odd setting: refused with a reason, or opened and right.
+// Opens with one odd setting: refused with a reason, and at the next try with the same one; or
+// opened and right.
 std::string with_setting(const Target& target, const std::string& key, const std::string& value) {
   raw::SessionOptions options;
   options.device = target.device, options.services.settings = {{key, value}};
   const auto session = Session::open(target.path, options);
-  if (!session.ok())
-    return session.status().code() == Code::internal ? session.status().message() : "";
-  const Status status = raw::runs_right(**session);
-  return status.ok() || status.code() == Code::not_claimed ? "" : status.message();
+  if (session.ok()) {
+    const Status status = raw::runs_right(**session);
+    return status.ok() || status.code() == Code::not_claimed ? "" : status.message();
+  }
+  const Status first = session.status();
+  if (first.code() == Code::internal) return first.message();
+  const auto again = Session::open(target.path, options);
+  if (again.ok())
+    return cat("open: want the same answer twice, got ", first.message(), ", then ok");
+  return again.status().message() == first.message()
+             ? ""
+             : cat("open: want the first cause again, ", first.message(), ", got ",
+                   again.status().message());
 }
 
 std::string read(const frl_str& s) { return s.p ? std::string(s.p, s.n) : std::string(); }

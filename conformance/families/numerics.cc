@@ -1,5 +1,5 @@
 // F: each claimed op and type against the reference, over its recipes and several kinds of data.
-#include "conformance/cases/check.h"
+#include "conformance/cases/golden.h"
 #include "conformance/suite/families.h"
 #include "core/base/text.h"
 
@@ -30,10 +30,14 @@ void list_numerics(const Target& target, std::vector<Case>& cases) {
         if (target.depth == Depth::smoke && !subject.is_first) continue;
         for (Style style : styles_at(target.depth, row.id, type, subject.is_first))
           for (int round = 0; round < rounds; ++round)
-            add_case(target, cases, cat("F/", row.name, "/", type_name(type), "/", subject.label, "/", style_name(style), round ? cat("_", round) : ""), subject, style);
+            add_case(target, cases,
+                     cat("F/", row.name, "/", type_name(type), "/", subject.label, "/",
+                         style_name(style), round ? cat("_", round) : ""),
+                     subject, style);
       }
     }
   }
+  list_golden(target, cases);
 }
 
 }  // namespace ferrule::conformance

@@ -1,7 +1,382 @@
+// H: shapes and places in memory: zero-size axes, every rank, sizes round tiles and vectors,
+// primes, each claimed layout and offset.
+#include <algorithm>
+
+#include "conformance/cases/check.h"
+#include "conformance/cases/layout.h"
 #include "conformance/suite/families.h"
+#include "core/base/text.h"
+#include "core/claim/match.h"
 
 namespace ferrule::conformance {
+namespace {
 
-void list_shapes(const Target&, std::vector<Case>&) {}
+std::vector<Type> some_types(const Target& target, OpId op) {
+  std::vector<Type> out;
+  const auto wanted = target.depth == Depth::smoke
+                          ? std::vector<Type>{Type::f32}
+                          : std::vector<Type>{Type::f32, Type::f64, Type::f16, Type::bf16,
+                                              Type::i8,  Type::i64, Type::u16, Type::boolean};
+  for (Type type : types_of(op))
+    if (std::find(wanted.begin(), wanted.end(), type) != wanted.end()) out.push_back(type);
+  return out;
+}
+
+// The subject with extent `from` of its tensors replaced: axes that must stay equal do.
+Subject with_extent(Subject subject, int64_t from, int64_t to) {
+  for (OperandSpec& operand : subject.operands) {
+    if (operand.fill == Fill::given) continue;
+    for (size_t axis = 0; axis < operand.type.shape.rank(); ++axis)
+      if (operand.type.shape[axis] == from) operand.type.shape.set(axis, {to, 0});
+  }
+  return subject;
+}
+
+// Extents of the subject's operands, each once.
+std::vector<int64_t> extents_of(const Subject& subject) {
+  std::vector<int64_t> out;
+  for (const OperandSpec& operand : subject.operands)
+    for (const Dim& dim : operand.type.shape.dims())
+      if (std::find(out.begin(), out.end(), dim.extent) == out.end()) out.push_back(dim.extent);
+  return out;
+}
+
+// Whether the reference takes these operands: indices into nothing, say, it does not.
+bool reference_takes(const Subject& subject) {
+  const auto graph = graph_of(subject, 1);
+  return graph.ok() && evaluate(*graph, inputs_of(subject, *graph, Style::data, 1)).ok();
+}
+
+void list_zero(const Target& target, std::vector<Case>& cases, OpId op, Type type) {
+  for (const Subject& subject : subjects_of(op, type)) {
+    if (target.depth == Depth::smoke && !subject.is_first) continue;
+    if (subject.label == "long" || subject.label == "add_long") continue;
+    for (int64_t extent : extents_of(subject)) {
+      // Heads without an element have a scale of 1 / 0.
+      if (extent == 0 ||
+          (op == FRL_OP_attention && extent == subject.operands[0].type.shape.back()))
+        continue;
+      const Subject empty = with_extent(subject, extent, 0);
+      if (reference_takes(empty))
+        add_case(
+            target, cases,
+            cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/zero_", extent),
+            empty, Style::data);
+    }
+  }
+}
+
+// ---- ranks ----
+
+// Extents that stay small in any rank.
+Shape of_rank(size_t rank) {
+  Shape out;
+  for (size_t i = 0; i < rank; ++i) out.push_back(i % 3 == 2 ? 3 : i % 3 == 1 ? 1 : i < 6 ? 2 : 1);
+  return out;
+}
+std::vector<int64_t> reversed_axes(size_t rank) {
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < rank; ++i) out.push_back(-1 - int64_t(i));
+  return out;
+}
+
+Subject made(OpId op, std::string label, Attributes attributes, std::vector<TensorType> types) {
+  Subject out;
+  out.op = op, out.label = std::move(label), out.attributes = std::move(attributes);
+  for (TensorType& type : types) out.operands.push_back({std::move(type)});
+  return out;
+}
+
+// Ops with one attribute entry an axis.
+void add_axis_lists(std::vector<Subject>* out, Type type, size_t rank) {
+  const TensorType x{type, of_rank(rank)};
+  std::vector<int64_t> extents, zeros(rank, 0), ones(rank, 1), last;
+  for (const Dim& dim : x.shape.dims())
+    extents.push_back(dim.extent), last.push_back(dim.extent - 1);
+  const std::vector<int64_t> backwards(rank, -1);
+  out->push_back(made(
+      FRL_OP_transpose, "reversed",
+      Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, reversed_axes(rank)), {x}));
+  out->push_back(made(FRL_OP_slice, "reversed",
+                      Attributes(FRL_OP_slice)
+                          .set_list(FRL_AT_slice_starts, last)
+                          .set_list(FRL_AT_slice_sizes, extents)
+                          .set_list(FRL_AT_slice_steps, backwards),
+                      {x}));
+  out->push_back(made(FRL_OP_broadcast, "ones",
+                      Attributes(FRL_OP_broadcast).set_list(FRL_AT_broadcast_shape, extents),
+                      {{type, Shape{}}}));
+  if (rank < 7)
+    out->push_back(made(
+        FRL_OP_pad, "all",
+        Attributes(FRL_OP_pad).set_list(FRL_AT_pad_begins, ones).set_list(FRL_AT_pad_ends, zeros),
+        {x}));
+  out->push_back(
+      made(FRL_OP_reshape, "flat",
+           Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, {x.shape.n_elements()}), {x}));
+  out->push_back(made(FRL_OP_reduce, "all",
+                      Attributes(FRL_OP_reduce).set_list(FRL_AT_reduce_axes, reversed_axes(rank)),
+                      {x}));
+  std::vector<int64_t> odd;
+  for (size_t i = 1; i < rank; i += 2) odd.push_back(int64_t(i) - int64_t(rank));
+  out->push_back(
+      made(FRL_OP_reduce, "odd",
+           Attributes(FRL_OP_reduce).set_list(FRL_AT_reduce_axes, odd).set_i(FRL_AT_reduce_keep, 0),
+           {x}));
+  if (rank == 0) return;
+  for (int64_t axis = -int64_t(rank); axis < 0; axis = axis == -1 ? 0 : -1) {
+    const char* where = axis == -1 ? "last" : "first";
+    out->push_back(made(FRL_OP_softmax, where,
+                        Attributes(FRL_OP_softmax).set_i(FRL_AT_softmax_axis, axis), {x}));
+    out->push_back(made(FRL_OP_cumulative, where,
+                        Attributes(FRL_OP_cumulative).set_i(FRL_AT_cumulative_axis, axis), {x}));
+    out->push_back(made(FRL_OP_arg_reduce, where,
+                        Attributes(FRL_OP_arg_reduce).set_i(FRL_AT_arg_reduce_axis, axis), {x}));
+    out->push_back(
+        made(FRL_OP_topk, where, Attributes(FRL_OP_topk).set_i(FRL_AT_topk_axis, axis), {x}));
+    out->push_back(made(FRL_OP_concat, where,
+                        Attributes(FRL_OP_concat).set_i(FRL_AT_concat_axis, axis), {x, x}));
+  }
+}
+
+// Leading axes of extent 2 and 1 in front of every operand of the subject that has the rank of the
+// first.
+Subject with_leading(Subject subject, size_t n) {
+  const size_t rank = subject.operands[0].type.shape.rank();
+  for (OperandSpec& operand : subject.operands) {
+    if (operand.type.type == Type::none || operand.type.shape.rank() != rank ||
+        operand.fill == Fill::given)
+      continue;
+    Shape shape;
+    for (size_t i = 0; i < n; ++i) shape.push_back(i == 0 ? 2 : 1);
+    for (const Dim& dim : operand.type.shape.dims()) shape.push_back(dim);
+    operand.type.shape = shape;
+  }
+  return subject;
+}
+
+constexpr OpId kLeading[] = {FRL_OP_matmul,
+                             FRL_OP_gather_elements,
+                             FRL_OP_scatter_elements,
+                             FRL_OP_trilu,
+                             FRL_OP_det,
+                             FRL_OP_dft,
+                             FRL_OP_log_softmax,
+                             FRL_OP_layer_norm,
+                             FRL_OP_rms_norm,
+                             FRL_OP_attention,
+                             FRL_OP_matmul_bias_act,
+                             FRL_OP_grid_sample,
+                             FRL_OP_gather};
+
+void list_ranks(const Target& target, std::vector<Case>& cases) {
+  const std::vector<Type> types =
+      target.depth == Depth::smoke
+          ? std::vector<Type>{Type::f32}
+          : std::vector<Type>{Type::f32, Type::f64, Type::bf16, Type::i32, Type::u8, Type::boolean};
+  for (Type type : types) {
+    for (size_t rank = 0; rank <= kMaxRank; ++rank) {
+      std::vector<Subject> subjects;
+      add_axis_lists(&subjects, type, rank);
+      const TensorType x{type, of_rank(rank)};
+      subjects.push_back(made(FRL_OP_add, "same", Attributes(FRL_OP_add), {x, x}));
+      subjects.push_back(made(FRL_OP_mul, "scalar", Attributes(FRL_OP_mul), {x, {type, Shape{}}}));
+      subjects.push_back(made(FRL_OP_relu, "one", Attributes(FRL_OP_relu), {x}));
+      subjects.push_back(made(FRL_OP_equal, "same", Attributes(FRL_OP_equal), {x, x}));
+      for (const Subject& subject : subjects)
+        if (graph_of(subject, 1).ok())
+          add_case(target, cases,
+                   cat("H/", op_row(subject.op).name, "/", type_name(type), "/rank_", rank, "/",
+                       subject.label),
+                   subject, Style::data);
+    }
+    for (OpId op : kLeading)
+      for (const Subject& subject : subjects_of(op, type)) {
+        if (target.depth == Depth::smoke && !subject.is_first) continue;
+        for (size_t n = 1;
+             !subject.operands.empty() && n + subject.operands[0].type.shape.rank() <= kMaxRank;
+             n += n < 3 ? 1 : 4) {
+          const Subject higher = with_leading(subject, n);
+          if (graph_of(higher, 1).ok() && reference_takes(higher))
+            add_case(target, cases,
+                     cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label,
+                         "/leading_", n),
+                     higher, Style::data);
+        }
+      }
+  }
+}
+
+// ---- sizes ----
+
+constexpr int64_t kEdges[] = {1,  2,  3,  5,  7,  8,  9,  13,  15,  16, 17,
+                              31, 32, 33, 61, 63, 64, 65, 127, 128, 129};
+constexpr int64_t kLongEdges[] = {251,  255,  256,  257,  509,  511,  512,  513, 1021,
+                                  1023, 1024, 1025, 2049, 4095, 4097, 8191, 8193};
+
+// Recipes whose operands have N (any size) and M, K (small ones that vary with it).
+struct Sized {
+  OpId op;
+  const char *label, *attributes, *operands;
+  bool is_long;  // takes the long edges too
+};
+constexpr Sized kSized[] = {
+    {FRL_OP_add, "row", "", "T[N] T[N]", true},
+    {FRL_OP_mul, "bias", "", "T[3,N] T[N]", true},
+    {FRL_OP_exp, "row", "", "T[N]", true},
+    {FRL_OP_sub, "column", "", "T[N,3] T[N,1]", true},
+    {FRL_OP_select, "row", "", "bool[N] T[N] T[N]", true},
+    {FRL_OP_reduce, "add", "by=add axes=-1", "T[3,N]", true},
+    {FRL_OP_reduce, "max", "by=max axes=-1", "T[3,N]", true},
+    {FRL_OP_reduce, "columns", "by=add axes=-2", "T[5,N]", true},
+    {FRL_OP_reduce, "over", "by=min axes=-2", "T[N,3]", true},
+    {FRL_OP_arg_reduce, "max", "by=max", "T[3,N]", true},
+    {FRL_OP_cumulative, "add", "by=add", "T[2,N]", true},
+    {FRL_OP_topk, "one", "k=1", "T[2,N]", true},
+    {FRL_OP_softmax, "last", "", "T[3,N]", true},
+    {FRL_OP_softmax, "first", "axis=-2", "T[N,3]", true},
+    {FRL_OP_log_softmax, "last", "", "T[3,N]", true},
+    {FRL_OP_layer_norm, "last", "", "T[3,N] T[N] T[N]", true},
+    {FRL_OP_rms_norm, "last", "", "T[3,N] T[N]", true},
+    {FRL_OP_transpose, "tall", "order=-1,-2", "T[N,5]", true},
+    {FRL_OP_transpose, "wide", "order=-1,-2", "T[9,N]", true},
+    {FRL_OP_concat, "last", "axis=-1", "T[2,N] T[2,3]", true},
+    {FRL_OP_gather, "rows", "axis=-2", "T[5,N] i64[3]:5", true},
+    {FRL_OP_matmul, "m", "", "T[N,7] T[7,5]", true},
+    {FRL_OP_matmul, "n", "", "T[5,7] T[7,N]", true},
+    {FRL_OP_matmul, "k", "", "T[5,N] T[N,7]", true},
+    {FRL_OP_matmul, "cube", "", "T[N,N] T[N,N]", false},
+    {FRL_OP_matmul, "row", "", "T[1,N] T[N,N]", false},
+    {FRL_OP_matmul_bias_act, "n", "activation=relu", "T[5,7] T[7,N] T[N]", true},
+    {FRL_OP_matmul_bias_act, "k", "", "T[5,N] T[N,7] T[7]", true},
+    {FRL_OP_conv, "channels", "pads=1,1", "T[1,N,5] T[3,N,3] T[3]", true},
+    {FRL_OP_conv, "filters", "", "T[1,2,5] T[N,2,3] T[N]", true},
+    {FRL_OP_conv, "length", "pads=1,1", "T[1,3,N] T[4,3,3] T[4]", true},
+    {FRL_OP_conv, "width", "pads=1,1,1,1", "T[1,3,5,N] T[4,3,3,3] T[4]", false},
+    {FRL_OP_conv, "depthwise", "groups=3 pads=1,1,1,1", "T[1,3,5,N] T[3,1,3,3] T[3]", false},
+    {FRL_OP_conv_bias_act, "width", "pads=1,1,1,1 activation=relu", "T[1,3,5,N] T[4,3,3,3] T[4]",
+     false},
+    {FRL_OP_conv_transpose, "length", "strides=2", "T[1,3,N] T[3,2,3] T[2]", true},
+    {FRL_OP_max_pool, "width", "kernel=3,3 strides=2,2 pads=1,1,1,1", "T[1,2,5,N]", true},
+    {FRL_OP_avg_pool, "width", "kernel=2,3 pads=0,1,0,1", "T[1,2,5,N]", true},
+    {FRL_OP_attention, "keys", "", "T[2,5,8] T[2,N,8] T[2,N,6]", true},
+    {FRL_OP_attention, "queries", "mask=1", "T[1,N,4] T[1,N,4] T[1,N,4]", false},
+    {FRL_OP_attention, "head", "", "T[2,3,N] T[2,5,N] T[2,5,N]", true},
+    {FRL_OP_nonzero, "flat", "", "T[N]", true},
+    {FRL_OP_cast, "row", "to=4", "T[N]", true},
+};
+
+Result<Subject> sized(const Sized& row, Type type, int64_t n) {
+  Subject subject;
+  subject.op = row.op, subject.label = row.label;
+  FRL_LET(subject.attributes, parse_attributes(row.op, row.attributes));
+  for (std::string text : split(row.operands, ' ')) {
+    for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, cat(n));
+    FRL_LET(OperandSpec operand, parse_operand(text, type));
+    subject.operands.push_back(std::move(operand));
+  }
+  return subject;
+}
+
+void list_sizes(const Target& target, std::vector<Case>& cases) {
+  for (const Sized& row : kSized) {
+    for (Type type : some_types(target, row.op)) {
+      if (type == Type::boolean && row.op != FRL_OP_select && row.op != FRL_OP_transpose) continue;
+      std::vector<int64_t> sizes(std::begin(kEdges), std::end(kEdges));
+      if (row.is_long && target.depth != Depth::smoke)
+        sizes.insert(sizes.end(), std::begin(kLongEdges), std::end(kLongEdges));
+      if (target.depth == Depth::smoke) sizes = {17, 64};
+      for (int64_t n : sizes)
+        if (auto subject = sized(row, type, n); subject.ok() && graph_of(*subject, 1).ok())
+          add_case(target, cases,
+                   cat("H/", op_row(row.op).name, "/", type_name(type), "/", row.label, "/n_", n),
+                   *subject, Style::data);
+    }
+  }
+}
+
+// ---- layouts ----
+
+// Whether the claim lets operand (or result) i lie so.
+bool may_lie(const Claim& claim, size_t i, bool result, uint32_t needs) {
+  const frl_operand* row = operand_row(claim, i, result);
+  return row && (row->layouts & needs) == needs;
+}
+
+// One tensor of the subject (or all that may) in one layout. Names of inputs say which operand each
+// is.
+void add_layout(const Target& target, std::vector<Case>& cases, const std::string& name,
+                const Subject& subject, const Graph& graph, const LayoutRow& layout, int which) {
+  const Claim* claim = claim_of(target.row(), graph);
+  const Node& node = graph.node(NodeId(0));
+  RunOptions options;
+  std::vector<std::pair<size_t, size_t>> repeats;  // input, axis
+  bool any = false;
+  options.operands.resize(node.operands.size());
+  options.results.resize(node.results.size());
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const ValueId id = node.operands[i];
+    if (id == kNoValue || (which >= 0 && which != int(i)) || graph.known(id) ||
+        !may_lie(*claim, i, false, layout.needs))
+      continue;
+    const auto axis = repeated_axis(graph.shape(id));
+    if (layout.repeats && !axis) continue;
+    options.operands[i] = layout.make(graph.shape(id));
+    if (layout.repeats)
+      for (size_t k = 0; k < graph.inputs().size(); ++k)
+        if (graph.inputs()[k] == id) repeats.push_back({k, *axis});
+    any = true;
+  }
+  const int first_result = int(node.operands.size());
+  for (size_t r = 0; r < node.results.size() && !layout.repeats; ++r) {
+    if ((which >= 0 && which != first_result + int(r)) || !may_lie(*claim, r, true, layout.needs))
+      continue;
+    options.results[r] = layout.make(graph.shape(node.results[r]));
+    any = true;
+  }
+  if (!any) return;
+  auto shared = std::make_shared<const Graph>(graph);
+  cases.push_back({name, [shared, subject, options, repeats, name](const Target& t) {
+                     std::vector<Tensor> inputs =
+                         inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
+                     for (const auto& [input, axis] : repeats)
+                       inputs[input] = constant_along(inputs[input], axis);
+                     return check_run(t, *shared, inputs, options);
+                   }});
+}
+
+void list_layouts(const Target& target, std::vector<Case>& cases, OpId op, Type type) {
+  for (const Subject& subject : subjects_of(op, type)) {
+    if (!subject.is_first && (target.depth == Depth::smoke ||
+                              (target.depth == Depth::standard && size_bytes(type) != 4)))
+      continue;
+    if (subject.label == "long" || subject.label == "add_long") continue;
+    const auto graph = claimed_form(target.row(), graph_of(subject, 1));
+    if (!graph.ok()) continue;
+    const int n =
+        int(graph->node(NodeId(0)).operands.size() + graph->node(NodeId(0)).results.size());
+    for (const LayoutRow& layout : layout_rows()) {
+      const std::string name =
+          cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/", layout.name);
+      add_layout(target, cases, name, subject, *graph, layout, -1);
+      for (int which = 0; which < n && n > 2 && target.depth != Depth::smoke; ++which)
+        add_layout(target, cases, cat(name, "_", which), subject, *graph, layout, which);
+    }
+  }
+}
+
+}  // namespace
+
+void list_shapes(const Target& target, std::vector<Case>& cases) {
+  for (const OpRow& row : op_rows()) {
+    if (row.form == Form::control || row.form == Form::open) continue;
+    for (Type type : some_types(target, row.id)) {
+      list_zero(target, cases, row.id, type);
+      list_layouts(target, cases, row.id, type);
+    }
+  }
+  list_ranks(target, cases);
+  list_sizes(target, cases);
+}
 
 }  // namespace ferrule::conformance

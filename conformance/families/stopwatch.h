@@ -1,5 +1,5 @@
-// How long work takes, in picoseconds: medians by the wall clock, and by the device's own where it
-// fills step_ns.
+// How long work takes, in picoseconds: by the wall clock, and by the device's own where it fills
+// step_ns. The fastest of many short trials counts: whatever else runs on the machine only adds.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,23 @@
 
 namespace ferrule::conformance {
 
-constexpr int kTrials = 9;
+constexpr int kLeastTrials = 9, kMostTrials = 400;
+constexpr double kTrialsSeconds = 5;
 
 struct Measured {
   double wall_ps = 0;
   double own_ps = 0;  // 0: not known
 };
+
+using Trial = std::function<Result<Measured>()>;
+
+// The fastest trial of each, until `enough` says so (after kLeastTrials) or the time is up.
+struct Fastest {
+  std::vector<Measured> best;  // as many as there are kinds of trial
+  int trials = 0;
+};
+Result<Fastest> fastest(const std::vector<Trial>& kinds,
+                        const std::function<bool(const std::vector<Measured>&)>& enough);
 
 // What one more unit takes, given the time of few and of many.
 inline Measured slope(const Measured& few, const Measured& many, double units) {
@@ -27,12 +38,10 @@ inline Measured slope(const Measured& few, const Measured& many, double units) {
 
 // Puts small integers into all inputs.
 Status upload_ramps(raw::Job& job, const Graph& graph);
-// The median of kTrials calls, after two that do not count.
-Result<Measured> time_call(const std::function<Status()>& call);
-// The median time of one run of the job, each trial `inner` runs.
-Result<Measured> time_job(raw::Queue& queue, raw::Job& job, int inner);
-// An empty submit and its wait.
-Result<Measured> time_round_trip(raw::Session& session, raw::Queue& queue);
+// One trial each: a call; one run of a job, as the mean of `inner`; an empty submit and its wait.
+Trial time_call(std::function<Status()> call);
+Trial time_job(raw::Queue& queue, raw::Job& job, int inner);
+Trial time_round_trip(raw::Session& session, raw::Queue& queue);
 
 // fused.cc: each region kind against the same nodes one by one.
 void list_fused(std::vector<Case>& cases);

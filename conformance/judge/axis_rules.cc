@@ -28,7 +28,9 @@ Result<Tensor> on_elements(const NodeCall& call, Map&& map) {
   size_t number = 0;
   std::vector<Tensor> operands;
   for (size_t i = 0; i < call.operands.size(); ++i, ++number)
-    operands.push_back(!call.has(i) ? Tensor() : is_index(call.node.op, i) ? call.in(i).value : map(call.in(i)));
+    operands.push_back(!call.has(i)                ? Tensor()
+                       : is_index(call.node.op, i) ? call.in(i).value
+                                                   : map(call.in(i)));
   FRL_LET(auto results, evaluate_op(call.node.op, call.node.attributes, operands));
   return std::move(results[0]);
 }
@@ -41,18 +43,34 @@ struct Combining {
 
 // own error of a sum of n terms whose absolute values add up to `terms`.
 double sum_error(const Licence& licence, Type type, double v, double terms, double n) {
-  if (licence.unit == FRL_ERROR_ULP) return licence.amount * format_of(licence.precision(type)).ulp(v);
+  if (licence.unit == FRL_ERROR_ULP)
+    return licence.amount * format_of(licence.precision(type)).ulp(v);
   return sum_factor(licence, n) * sum_eps(licence, type) * terms;
 }
 
-Bounds bound_sum(const NodeCall& call, Bounded y, const Tensor& terms, const Tensor& passed, double n) {
+bool has_only_finite(const NodeCall& call) {
+  for (const Bounded* x : call.operands)
+    if (x && is_float(x->type.type))
+      for (double v : x->value.as<double>())
+        if (!std::isfinite(v)) return false;
+  return true;
+}
+
+Bounds bound_sum(const NodeCall& call, Bounded y, const Tensor& terms, const Tensor& passed,
+                 double n) {
   const Licence& licence = call.licence;
+  const bool all_finite = has_only_finite(call);  // then what is not left the range in some order
   const FloatFormat format = format_of(licence.precision(y.type.type));
-  const FloatFormat sums = format_of(licence.accumulate == Type::none || !is_float(licence.accumulate) ? licence.precision(y.type.type) : licence.accumulate);
+  const FloatFormat sums =
+      format_of(licence.accumulate == Type::none || !is_float(licence.accumulate)
+                    ? licence.precision(y.type.type)
+                    : licence.accumulate);
   y.error = tabulate(y.value.shape(), [&](int64_t i) {
     const double v = y.at(i), t = terms.at_f64(i), p = passed.empty() ? 0 : passed.at_f64(i);
-    if (!std::isfinite(v)) return std::isfinite(p) ? 0.0 : kInfinite;
-    if (t + p >= std::min(sums.overflow(), format.overflow())) return kInfinite;  // partial sums may leave the range
+    if (!std::isfinite(v)) return std::isfinite(p) && !all_finite ? 0.0 : kInfinite;
+    // Partial sums may leave the range; terms of one sign do so in any order.
+    const bool one_sign = std::fabs(v) >= t * (1 - 0x1p-20);
+    if (t + p >= std::min(sums.overflow(), format.overflow()) && !one_sign) return kInfinite;
     const double own = sum_error(licence, y.type.type, v, t, n) + n * 0x1p-53 * t;
     // The sign of a sum's zero is the order's.
     return p + own + format.ulp(std::fabs(v) + p + own) / 2 + kLooseZero;
@@ -63,22 +81,32 @@ Bounds bound_sum(const NodeCall& call, Bounded y, const Tensor& terms, const Ten
 Bounds bound_times(const NodeCall& call, Bounded y, double n) {
   FRL_LET(const Tensor size, on_elements(call, absolute));
   FRL_LET(const Tensor large, on_elements(call, [](const Bounded& x) {
-            return tabulate(x.value.shape(), [&](int64_t i) { return std::max(1.0, std::fabs(x.at(i)) + x.error_at(i)); });
+            return tabulate(x.value.shape(), [&](int64_t i) {
+              return std::max(1.0, std::fabs(x.at(i)) + x.error_at(i));
+            });
           }));
   FRL_LET(const Tensor small, on_elements(call, [](const Bounded& x) {
-            return tabulate(x.value.shape(), [&](int64_t i) { return x.at(i) == 0 ? 1.0 : std::min(1.0, std::fabs(x.at(i))); });
+            return tabulate(x.value.shape(), [&](int64_t i) {
+              return x.at(i) == 0 ? 1.0 : std::min(1.0, std::fabs(x.at(i)));
+            });
           }));
   FRL_LET(const Tensor most, on_elements(call, [](const Bounded& x) {
-            return tabulate(x.value.shape(), [&](int64_t i) { return std::fabs(x.at(i)) + x.error_at(i); });
+            return tabulate(x.value.shape(),
+                            [&](int64_t i) { return std::fabs(x.at(i)) + x.error_at(i); });
           }));
   const FloatFormat format = format_of(call.licence.precision(y.type.type));
-  const double k = std::max(0.5, call.licence.unit == FRL_ERROR_ULP ? call.licence.amount : sum_factor(call.licence, n));
+  const double k = std::max(
+      0.5, call.licence.unit == FRL_ERROR_ULP ? call.licence.amount : sum_factor(call.licence, n));
   y.error = tabulate(y.value.shape(), [&](int64_t i) {
     const double v = y.at(i);
-    if (!std::isfinite(v)) return std::isfinite(most.at_f64(i)) || call.is_exact() ? 0.0 : kInfinite;
+    if (!std::isfinite(v))
+      return std::isfinite(most.at_f64(i)) || call.is_exact() ? 0.0 : kInfinite;
     // The order decides which partial products leave the range.
-    if (large.at_f64(i) >= format.overflow() || small.at_f64(i) < format.min_normal()) return kInfinite;
-    return most.at_f64(i) - size.at_f64(i) + (k * sum_eps(call.licence, y.type.type) + n * 0x1p-53) * std::fabs(v) + format.ulp(v) / 2 + kLooseZero;
+    if (large.at_f64(i) >= format.overflow() || small.at_f64(i) < format.min_normal())
+      return kInfinite;
+    return most.at_f64(i) - size.at_f64(i) +
+           (k * sum_eps(call.licence, y.type.type) + n * 0x1p-53) * std::fabs(v) +
+           format.ulp(v) / 2 + kLooseZero;
   });
   return one(std::move(y));
 }
@@ -89,9 +117,13 @@ Bounds bound_extreme(const NodeCall& call, Bounded y, Attributes by_max) {
     return one(std::move(y));
   }
   std::vector<Tensor> operands;
-  for (size_t i = 0; i < call.operands.size(); ++i) operands.push_back(!call.has(i) ? Tensor() : is_index(call.node.op, i) ? call.in(i).value : errors(call.in(i)));
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    operands.push_back(!call.has(i)                ? Tensor()
+                       : is_index(call.node.op, i) ? call.in(i).value
+                                                   : errors(call.in(i)));
   FRL_LET(auto results, evaluate_op(call.node.op, by_max, operands));
-  y.error = tabulate(y.value.shape(), [&](int64_t i) { return std::max(0.0, results[0].at_f64(i)) + kLooseZero; });
+  y.error = tabulate(y.value.shape(),
+                     [&](int64_t i) { return std::max(0.0, results[0].at_f64(i)) + kLooseZero; });
   return one(std::move(y));
 }
 
@@ -139,17 +171,21 @@ Bounds bound_select_places(const NodeCall& call) {
 
 Bounds bound_reduce(const NodeCall& call) {
   double n = 1;
-  for (int64_t axis : call.node.attributes.list(FRL_AT_reduce_axes)) n *= double(call.in(0).value.shape().from_end(axis));
+  for (int64_t axis : call.node.attributes.list(FRL_AT_reduce_axes))
+    n *= double(call.in(0).value.shape().from_end(axis));
   return bound_combining(call, {call.node.attributes.i(FRL_AT_reduce_by), n}, FRL_AT_reduce_by);
 }
 
 Bounds bound_cumulative(const NodeCall& call) {
-  const double n = double(call.in(0).value.shape().from_end(call.node.attributes.i(FRL_AT_cumulative_axis)));
-  return bound_combining(call, {call.node.attributes.i(FRL_AT_cumulative_by), n}, FRL_AT_cumulative_by);
+  const double n =
+      double(call.in(0).value.shape().from_end(call.node.attributes.i(FRL_AT_cumulative_axis)));
+  return bound_combining(call, {call.node.attributes.i(FRL_AT_cumulative_by), n},
+                         FRL_AT_cumulative_by);
 }
 
 Bounds bound_scatter(const NodeCall& call) {
-  const uint32_t slot = call.node.op == FRL_OP_scatter_nd ? FRL_AT_scatter_nd_by : FRL_AT_scatter_elements_by;
+  const uint32_t slot =
+      call.node.op == FRL_OP_scatter_nd ? FRL_AT_scatter_nd_by : FRL_AT_scatter_elements_by;
   const int64_t by = call.node.attributes.i(slot);
   if (by == 0) return bound_move(call);
   return bound_combining(call, {by, double(call.in(2).value.n_elements()) + 1}, slot);
@@ -161,20 +197,28 @@ Bounds bound_product(const NodeCall& call) {
   if (!is_float(y.type.type)) return one(std::move(y));
   const Shape& w = call.in(1).value.shape();
   double n = call.node.op == FRL_OP_matmul ? double(w.from_end(-2)) : 1;
-  for (size_t axis = call.node.op == FRL_OP_conv ? 1 : 0; call.node.op != FRL_OP_matmul && axis < w.rank(); ++axis) n *= double(w[axis]);
+  for (size_t axis = call.node.op == FRL_OP_conv ? 1 : 0;
+       call.node.op != FRL_OP_matmul && axis < w.rank(); ++axis)
+    n *= double(w[axis]);
   FRL_LET(const Tensor terms, on_elements(call, absolute));
   // Products that are not IEEE err by their operands' rounding.
   const uint32_t compute = call.licence.compute;
-  const double reduced = y.type.type == Type::f64 || compute == FRL_COMPUTE_IEEE ? 0 : compute == FRL_COMPUTE_TF32 ? 0x1p-10 : compute == FRL_COMPUTE_BF16X3 ? 0x1p-15 : 0x1p-7;
+  const double reduced = y.type.type == Type::f64 || compute == FRL_COMPUTE_IEEE ? 0
+                         : compute == FRL_COMPUTE_TF32                           ? 0x1p-10
+                         : compute == FRL_COMPUTE_BF16X3                         ? 0x1p-15
+                                                                                 : 0x1p-7;
   Tensor passed;
   if (!call.is_exact()) {
     FRL_LET(const Tensor most, on_elements(call, [](const Bounded& x) {
-              return tabulate(x.value.shape(), [&](int64_t i) { return std::fabs(x.at(i)) + x.error_at(i); });
+              return tabulate(x.value.shape(),
+                              [&](int64_t i) { return std::fabs(x.at(i)) + x.error_at(i); });
             }));
     passed = tabulate(y.value.shape(), [&](int64_t i) { return most.at_f64(i) - terms.at_f64(i); });
   }
   if (reduced > 0)
-    passed = tabulate(y.value.shape(), [&](int64_t i) { return (passed.empty() ? 0 : passed.at_f64(i)) + reduced * terms.at_f64(i); });
+    passed = tabulate(y.value.shape(), [&](int64_t i) {
+      return (passed.empty() ? 0 : passed.at_f64(i)) + reduced * terms.at_f64(i);
+    });
   return bound_sum(call, std::move(y), terms, passed, std::max(n, 1.0));
 }
 
@@ -204,20 +248,27 @@ Bounds bound_resample(const NodeCall& call) {
   FRL_LET(auto results, evaluate_call(call));
   Bounded y{call.results[0], std::move(results[0]), {}};
   const OpId op = call.node.op;
-  const int64_t mode = op == FRL_OP_resize ? call.node.attributes.i(FRL_AT_resize_mode) : op == FRL_OP_grid_sample ? call.node.attributes.i(FRL_AT_grid_sample_mode) : 0;
+  const int64_t mode = op == FRL_OP_resize        ? call.node.attributes.i(FRL_AT_resize_mode)
+                       : op == FRL_OP_grid_sample ? call.node.attributes.i(FRL_AT_grid_sample_mode)
+                                                  : 0;
   if (op == FRL_OP_resize && mode == 0) return bound_move(call);
   if (!is_float(y.type.type)) return one(std::move(y));
   const Bounded& x = call.in(0);
   double most = 0, error = 0, extent = 1;
-  for (int64_t i = 0; i < x.value.n_elements(); ++i) most = std::max(most, std::fabs(x.at(i))), error = std::max(error, x.error_at(i));
-  for (size_t axis = 0; axis < x.value.shape().rank(); ++axis) extent = std::max(extent, double(x.value.shape()[axis]));
-  // Weights that may be negative have no image of |x|; and a place that is off moves along the slope.
+  for (int64_t i = 0; i < x.value.n_elements(); ++i)
+    most = std::max(most, std::fabs(x.at(i))), error = std::max(error, x.error_at(i));
+  for (size_t axis = 0; axis < x.value.shape().rank(); ++axis)
+    extent = std::max(extent, double(x.value.shape()[axis]));
+  // Weights that may be negative have no image of |x|; and a place that is off moves along the
+  // slope.
   const bool cubic = mode == 2, nearest = op == FRL_OP_grid_sample && mode == 1;
   const double slope = nearest ? 0 : 2 * format_of(wide_type(y.type.type)).eps() * extent * most;
   std::vector<Tensor> operands = {absolute(x)};
-  for (size_t i = 1; i < call.operands.size(); ++i) operands.push_back(call.has(i) ? call.in(i).value : Tensor());
+  for (size_t i = 1; i < call.operands.size(); ++i)
+    operands.push_back(call.has(i) ? call.in(i).value : Tensor());
   FRL_LET(auto sizes, evaluate_op(op, call.node.attributes, operands));
-  const Tensor terms = tabulate(y.value.shape(), [&](int64_t i) { return cubic ? 2 * most : sizes[0].at_f64(i); });
+  const Tensor terms =
+      tabulate(y.value.shape(), [&](int64_t i) { return cubic ? 2 * most : sizes[0].at_f64(i); });
   const Tensor passed = tabulate(y.value.shape(), [&](int64_t) { return slope + 2 * error; });
   return bound_sum(call, std::move(y), terms, passed, 16);
 }
@@ -226,22 +277,29 @@ Bounds bound_dft(const NodeCall& call) {
   FRL_LET(auto results, evaluate_call(call));
   Bounded y{call.results[0], std::move(results[0]), {}};
   const Bounded& x = call.in(0);
-  // Every bin is a sum over the whole lane, both parts: its size is that of all elements of the lane.
+  // Every bin is a sum over the whole lane, both parts: its size is that of all elements of the
+  // lane.
   const auto total = [&](bool of_errors) -> Result<Tensor> {
     Attributes over(FRL_OP_reduce);
     over.set_list(FRL_AT_reduce_axes, {call.node.attributes.i(FRL_AT_dft_axis), -1});
-    FRL_LET(auto sums, evaluate_op(FRL_OP_reduce, over, std::vector<Tensor>{of_errors ? errors(x) : absolute(x)}));
+    FRL_LET(auto sums, evaluate_op(FRL_OP_reduce, over,
+                                   std::vector<Tensor>{of_errors ? errors(x) : absolute(x)}));
     const Strides strides = broadcast_strides(sums[0].shape(), y.value.shape());
     Tensor out(y.value.type());
     int64_t i = 0;
-    const double scale = call.node.attributes.i(FRL_AT_dft_inverse) ? 2.0 : 1.0;  // half spectra count twice
-    const double n = call.node.attributes.i(FRL_AT_dft_inverse) ? double(y.value.shape().from_end(call.node.attributes.i(FRL_AT_dft_axis))) : 1;
-    for (Odometer at(y.value.shape()); at.more(); at.next()) out.set_f64(i++, scale * sums[0].at_f64(at.offset(strides)) / std::max(n, 1.0));
+    const double scale =
+        call.node.attributes.i(FRL_AT_dft_inverse) ? 2.0 : 1.0;  // half spectra count twice
+    const double n = call.node.attributes.i(FRL_AT_dft_inverse)
+                         ? double(y.value.shape().from_end(call.node.attributes.i(FRL_AT_dft_axis)))
+                         : 1;
+    for (Odometer at(y.value.shape()); at.more(); at.next())
+      out.set_f64(i++, scale * sums[0].at_f64(at.offset(strides)) / std::max(n, 1.0));
     return out;
   };
   FRL_LET(const Tensor terms, total(false));
   FRL_LET(const Tensor passed, total(true));
-  return bound_sum(call, std::move(y), terms, passed, double(x.value.shape().from_end(call.node.attributes.i(FRL_AT_dft_axis))));
+  return bound_sum(call, std::move(y), terms, passed,
+                   double(x.value.shape().from_end(call.node.attributes.i(FRL_AT_dft_axis))));
 }
 
 Bounds bound_det(const NodeCall& call) {
@@ -254,13 +312,16 @@ Bounds bound_det(const NodeCall& call) {
     double out = 1;
     for (int64_t r = 0; r < n; ++r) {
       double sum = 0;
-      for (int64_t c = 0; c < n; ++c) sum += std::fabs(x.at((matrix * n + r) * n + c)) + (with_errors ? x.error_at((matrix * n + r) * n + c) : 0);
+      for (int64_t c = 0; c < n; ++c)
+        sum += std::fabs(x.at((matrix * n + r) * n + c)) +
+               (with_errors ? x.error_at((matrix * n + r) * n + c) : 0);
       out *= sum;
     }
     return out;
   };
   const Tensor terms = tabulate(y.value.shape(), [&](int64_t i) { return product(i, false); });
-  const Tensor passed = tabulate(y.value.shape(), [&](int64_t i) { return product(i, true) - product(i, false); });
+  const Tensor passed =
+      tabulate(y.value.shape(), [&](int64_t i) { return product(i, true) - product(i, false); });
   return bound_sum(call, std::move(y), terms, passed, double(n * n));
 }
 

@@ -10,7 +10,8 @@ bool NodeCall::is_exact() const {
   return true;
 }
 
-Result<std::vector<Tensor>> evaluate_op(OpId op, const Attributes& attributes, std::span<const Tensor> operands) {
+Result<std::vector<Tensor>> evaluate_op(OpId op, const Attributes& attributes,
+                                        std::span<const Tensor> operands) {
   std::vector<const TensorType*> types;
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : operands) {
@@ -18,7 +19,8 @@ Result<std::vector<Tensor>> evaluate_op(OpId op, const Attributes& attributes, s
     pointers.push_back(t.empty() ? nullptr : &t);
   }
   Attributes own = attributes;
-  if (op == FRL_OP_cast && is_float(Type(own.i(FRL_AT_cast_to)))) own.set_i(FRL_AT_cast_to, FRL_F64);
+  if (op == FRL_OP_cast && is_float(Type(own.i(FRL_AT_cast_to))))
+    own.set_i(FRL_AT_cast_to, FRL_F64);
   const OpCall call{op_row(op), own, types};
   FRL_LET(const auto inferred, infer_results(call));
   std::vector<Tensor> results;
@@ -74,14 +76,17 @@ void settle(Bounded& y, const Licence& licence) {
     const double v = y.at(i);
     double e = y.error_at(i);
     if (std::isnan(e)) e = kInfinite;
-    if (flushes && std::fabs(v) - e < format.min_normal()) e += std::min(std::fabs(v), format.min_normal());
+    if (flushes && std::fabs(v) - e < format.min_normal())
+      e += std::min(std::fabs(v), format.min_normal());
     if (std::isnan(v) && lost) e = kInfinite;
     if (std::isinf(v) && lost & FRL_FP_LOSES_INF) e = kInfinite;
     return e;
   });
 }
 
-double sum_factor(const Licence& licence, double n) { return std::min(licence.amount, std::max(n, 8.0)); }
+double sum_factor(const Licence& licence, double n) {
+  return std::min(licence.amount, std::max(n, 8.0));
+}
 
 double sum_eps(const Licence& licence, Type type) {
   const Type sums = licence.accumulate == Type::none ? licence.precision(type) : licence.accumulate;

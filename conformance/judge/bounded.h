@@ -25,9 +25,10 @@ struct Licence {
   Type accumulate = Type::none;     // none: the result's type
   uint32_t fp = 0;                  // FRL_FP_*
   uint32_t compute = FRL_COMPUTE_IEEE;
-  bool leaves_wide = false;         // the result leaves a region whose inner values are not rounded
-  bool is_wide = false;             // the result is an inner value and is not rounded to its type
-  bool may_contract = false;        // the result is a product that only sums use, and FRL_FP_CONTRACTS is claimed
+  bool leaves_wide = false;  // the result leaves a region whose inner values are not rounded
+  bool is_wide = false;      // the result is an inner value and is not rounded to its type
+  bool may_contract =
+      false;  // the result is a product that only sums use, and FRL_FP_CONTRACTS is claimed
 
   // In which type the result is rounded at least.
   Type precision(Type declared) const { return is_wide ? wide_type(declared) : declared; }
@@ -49,13 +50,15 @@ using Bounds = Result<std::vector<Bounded>>;
 using NodeRule = Bounds (*)(const NodeCall& call);
 
 // Reference evaluation with other operands and, possibly, attributes: floats in double.
-Result<std::vector<Tensor>> evaluate_op(OpId op, const Attributes& attributes, std::span<const Tensor> operands);
+Result<std::vector<Tensor>> evaluate_op(OpId op, const Attributes& attributes,
+                                        std::span<const Tensor> operands);
 // Of the call itself, on its operands' values or on what `map` makes of each.
 Result<std::vector<Tensor>> evaluate_call(const NodeCall& call);
 template <class Map>
 Result<std::vector<Tensor>> evaluate_with(const NodeCall& call, Map&& map) {
   std::vector<Tensor> operands;
-  for (size_t i = 0; i < call.operands.size(); ++i) operands.push_back(call.has(i) ? map(call.in(i)) : Tensor());
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    operands.push_back(call.has(i) ? map(call.in(i)) : Tensor());
   return evaluate_op(call.node.op, call.node.attributes, operands);
 }
 
@@ -84,17 +87,18 @@ void settle(Bounded& y, const Licence& licence);
 Bounds bound_pointwise(const NodeCall& call);
 bool rounds(OpId pointwise);  // whether its result may lie between its operands' numbers
 Bounds bound_move(const NodeCall& call);
-Bounds bound_select_places(const NodeCall& call);  // arg_reduce, topk, nonzero, ...: exact or not judged
+Bounds bound_select_places(
+    const NodeCall& call);  // arg_reduce, topk, nonzero, ...: exact or not judged
 Bounds bound_reduce(const NodeCall& call);
 Bounds bound_cumulative(const NodeCall& call);
 Bounds bound_scatter(const NodeCall& call);
-Bounds bound_product(const NodeCall& call);        // matmul, conv, conv_transpose
+Bounds bound_product(const NodeCall& call);  // matmul, conv, conv_transpose
 Bounds bound_pool(const NodeCall& call);
 Bounds bound_softmax(const NodeCall& call);
 Bounds bound_resample(const NodeCall& call);
 Bounds bound_dft(const NodeCall& call);
 Bounds bound_det(const NodeCall& call);
-Bounds bound_by_trial(const NodeCall& call);       // any op: by small changes of the operands
+Bounds bound_by_trial(const NodeCall& call);  // any op: by small changes of the operands
 
 // How many eps of the condition a sum of n terms may be off.
 double sum_factor(const Licence& licence, double n);

@@ -8,18 +8,23 @@
 namespace ferrule::conformance {
 namespace {
 
+constexpr double kMostShare = 1e30;  // of its bound, in reports
+
 // How far off an element is, as a share of its bound: at most 1 is fine. NaN: not judged.
-double share_of(double got, double want, double bound, double exact, const FloatFormat& format, uint32_t fp) {
+double share_of(double got, double want, double bound, double exact, const FloatFormat& format,
+                uint32_t fp) {
   if (std::isinf(bound)) return NAN;
   if (std::isnan(want)) return std::isnan(got) ? 0.0 : kInfinite;
   if (std::isnan(got)) return kInfinite;
   if (std::isinf(want)) return got == want ? 0.0 : kInfinite;
   if (std::isinf(got)) {
-    const bool may = std::fabs(want) + bound >= format.overflow() && std::signbit(got) == std::signbit(want);
+    const bool may =
+        std::fabs(want) + bound >= format.overflow() && std::signbit(got) == std::signbit(want);
     return may || got == exact ? 0.0 : kInfinite;
   }
   if (bound == 0 && got == exact) {
-    const bool sign_lost = got == 0 && std::signbit(got) != std::signbit(exact) && !(fp & FRL_FP_LOSES_ZERO_SIGN);
+    const bool sign_lost =
+        got == 0 && std::signbit(got) != std::signbit(exact) && !(fp & FRL_FP_LOSES_ZERO_SIGN);
     return sign_lost ? kInfinite : 0;
   }
   const double off = std::fabs(got - want);
@@ -30,7 +35,8 @@ double share_of(double got, double want, double bound, double exact, const Float
 std::string place_text(const Shape& shape, int64_t i) {
   std::string out = "[";
   const Strides strides = row_major(shape);
-  for (size_t axis = 0; axis < shape.rank(); ++axis) out += cat(axis ? "," : "", i / strides[axis] % shape[axis]);
+  for (size_t axis = 0; axis < shape.rank(); ++axis)
+    out += cat(axis ? "," : "", i / strides[axis] % shape[axis]);
   return out + "]";
 }
 
@@ -53,7 +59,8 @@ std::string operands_text(std::span<const Tensor> inputs, const Shape& shape, in
     if (broadcasts_to(x.shape(), shape)) {
       const Strides from = broadcast_strides(x.shape(), shape), to = row_major(shape);
       int64_t at = 0;
-      for (size_t axis = 0; axis < shape.rank(); ++axis) at += i / to[axis] % shape[axis] * from[axis];
+      for (size_t axis = 0; axis < shape.rank(); ++axis)
+        at += i / to[axis] % shape[axis] * from[axis];
       text = number_of(x, at);
     } else {
       text = to_string(x.type());
@@ -69,42 +76,61 @@ Outcome judge_integers(const Tensor& got, const Expected& want, std::span<const 
   for (int64_t i = 0; i < got.n_elements(); ++i) {
     if (std::isinf(want.bound[size_t(i)])) continue;
     ++judged;
-    if (std::memcmp(got.bytes().data() + i * width, want.exact.bytes().data() + i * width, size_t(width)) == 0) continue;
+    if (std::memcmp(got.bytes().data() + i * width, want.exact.bytes().data() + i * width,
+                    size_t(width)) == 0)
+      continue;
     const auto byte = int(got.bytes()[size_t(i * width)]);
-    const std::string text = got.element() == Type::boolean && byte > 1 ? cat("a bool of byte ", byte) : number_of(got, i);
-    return fail(cat("element ", place_text(got.shape(), i), ": want ", number_of(want.exact, i), ", got ", text, " (exact)", operands_text(inputs, got.shape(), i)));
+    const std::string text = got.element() == Type::boolean && byte > 1
+                                 ? cat("a bool of byte ", byte)
+                                 : number_of(got, i);
+    return fail(cat("element ", place_text(got.shape(), i), ": want ", number_of(want.exact, i),
+                    ", got ", text, " (exact)", operands_text(inputs, got.shape(), i)));
   }
   return pass(judged);
 }
 
 }  // namespace
 
-Outcome judge(const Tensor& got, const Expected& want, uint32_t fp, std::span<const Tensor> inputs) {
-  if (got.type() != want.type) return fail(cat("result: want ", to_string(want.type), ", got ", to_string(got.type())));
+Outcome judge(const Tensor& got, const Expected& want, uint32_t fp,
+              std::span<const Tensor> inputs) {
+  if (got.type() != want.type)
+    return fail(cat("result: want ", to_string(want.type), ", got ", to_string(got.type())));
   if (got.n_elements() == 0) return pass(1);  // the shape was compared
   if (!is_float(got.element())) return judge_integers(got, want, inputs);
   const FloatFormat format = format_of(got.element());
   uint64_t judged = 0;
-  double worst = 0;
+  double worst = 0, farthest = 0;
   int64_t worst_at = -1;
   for (int64_t i = 0; i < got.n_elements(); ++i) {
-    const double share = share_of(got.at_f64(i), want.value[size_t(i)], want.bound[size_t(i)], want.exact.at_f64(i), format, fp);
+    const double w = want.value[size_t(i)], g = got.at_f64(i);
+    const double share = share_of(g, w, want.bound[size_t(i)], want.exact.at_f64(i), format, fp);
     if (std::isnan(share)) continue;
     ++judged;
-    if (share > worst || worst_at < 0) worst = share, worst_at = i;
+    // Of elements that have no bound at all, the one that is farthest off.
+    const double far = std::fabs(g - w) / format.ulp(std::isfinite(w) ? w : 0);
+    if (worst_at >= 0 && !(share > worst || (share == worst && share > 1 && far > farthest)))
+      continue;
+    worst = share, farthest = far, worst_at = i;
   }
   if (worst <= 1) return pass(judged, worst);
-  const double w = want.value[size_t(worst_at)], g = got.at_f64(worst_at), b = want.bound[size_t(worst_at)];
+  const double w = want.value[size_t(worst_at)], g = got.at_f64(worst_at),
+               b = want.bound[size_t(worst_at)];
   const double ulp = format.ulp(std::isfinite(w) ? w : 0);
-  Outcome out = fail(cat("element ", place_text(got.shape(), worst_at), ": want ", number_of(want.exact, worst_at), ", got ", number_of(got, worst_at)));
-  if (std::isfinite(w) && std::isfinite(g)) out.text += cat(", off by ", number_text(std::fabs(g - w) / ulp), " ulp, bound ", number_text(b / ulp));
+  Outcome out = fail(cat("element ", place_text(got.shape(), worst_at), ": want ",
+                         number_of(want.exact, worst_at), ", got ", number_of(got, worst_at)));
+  if (std::isfinite(w) && std::isfinite(g))
+    out.text +=
+        cat(", off by ", number_text(std::fabs(g - w) / ulp), " ulp, bound ", number_text(b / ulp));
   out.text += operands_text(inputs, got.shape(), worst_at);
-  out.judged = judged, out.worst = worst;
+  out.judged = judged, out.worst = std::min(worst, kMostShare);
   return out;
 }
 
-Outcome judge_pair(const Tensor& fused, const Tensor& unfused, const Expected& want_fused, const Expected& want_unfused) {
-  if (fused.type() != unfused.type()) return fail(cat("fused against unfused: want ", to_string(unfused.type()), ", got ", to_string(fused.type())));
+Outcome judge_pair(const Tensor& fused, const Tensor& unfused, const Expected& want_fused,
+                   const Expected& want_unfused) {
+  if (fused.type() != unfused.type())
+    return fail(cat("fused against unfused: want ", to_string(unfused.type()), ", got ",
+                    to_string(fused.type())));
   if (!is_float(fused.element())) {
     Expected want = want_fused;
     want.exact = unfused;

@@ -21,32 +21,36 @@ namespace ferrule::conformance {
 // largest error that a correct backend may show.
 struct Expected {
   TensorType type;
-  std::vector<double> value;   // of floats
-  std::vector<double> bound;   // absolute; 0: exact, sign of zero too; infinite: not judged
-  Tensor exact;                // of the type, rounded once; what integers and bool are compared with
+  std::vector<double> value;  // of floats
+  std::vector<double> bound;  // absolute; 0: exact, sign of zero too; infinite: not judged
+  Tensor exact;               // of the type, rounded once; what integers and bool are compared with
 };
 
 // Are inner values of a region rounded to their type?
 enum class Inner : uint8_t {
   claimed,  // as the claim's FRL_FP_WIDE_INSIDE says
-  rounded, wide
+  rounded,
+  wide
 };
 
 // Evaluates a graph under the error rules of the claims that run its nodes; nodes that no row
 // claims have the rules of exact rows.
 //   compute  one FRL_COMPUTE_*
 //   errors   unsupported for control ops; those of the reference evaluation
-Result<std::vector<Expected>> expect(const Graph& graph, std::span<const Tensor> inputs, const DeviceRow& row,
-                                     Inner inner = Inner::claimed, uint32_t compute = FRL_COMPUTE_IEEE);
+Result<std::vector<Expected>> expect(const Graph& graph, std::span<const Tensor> inputs,
+                                     const DeviceRow& row, Inner inner = Inner::claimed,
+                                     uint32_t compute = FRL_COMPUTE_IEEE);
 
 // Compares every element; the outcome's text names the worst one with index, operands there, both
 // values, the error in ULP and the bound.
 //   fp      FRL_FP_* of the claim: which classes may be lost (flushing is in the bounds)
 //   inputs  for the text: operands that broadcast to the result are quoted
-Outcome judge(const Tensor& got, const Expected& want, uint32_t fp, std::span<const Tensor> inputs = {});
+Outcome judge(const Tensor& got, const Expected& want, uint32_t fp,
+              std::span<const Tensor> inputs = {});
 
 // Two results of one device that may differ by both their bounds: fused against unfused.
-Outcome judge_pair(const Tensor& fused, const Tensor& unfused, const Expected& want_fused, const Expected& want_unfused);
+Outcome judge_pair(const Tensor& fused, const Tensor& unfused, const Expected& want_fused,
+                   const Expected& want_unfused);
 
 // FRL_FP_* of the row that claims node 0; 0 if none does.
 uint32_t fp_of(const Graph& one_node, const DeviceRow& row, uint32_t compute = FRL_COMPUTE_IEEE);

@@ -30,24 +30,34 @@ struct FloatFormat {
 
 inline FloatFormat format_of(Type type) {
   switch (type) {
-    case Type::f64: return {53, -1021, 1.7976931348623157e308};
-    case Type::f16: return {11, -13, 65504};
-    case Type::bf16: return {8, -125, 3.3895313892515355e38};
-    default: return {24, -125, 3.4028234663852886e38};
+    case Type::f64:
+      return {53, -1021, 1.7976931348623157e308};
+    case Type::f16:
+      return {11, -13, 65504};
+    case Type::bf16:
+      return {8, -125, 3.3895313892515355e38};
+    default:
+      return {24, -125, 3.4028234663852886e38};
   }
 }
 
 // Rounded once to nearest even; infinite beyond the range.
 inline double round_to(Type type, double x) {
   switch (type) {
-    case Type::f64: return x;
-    case Type::f16: return to_float(to_half(x));
-    case Type::bf16: return to_float(to_bfloat16(x));
-    default: return double(float(x));
+    case Type::f64:
+      return x;
+    case Type::f16:
+      return to_float(to_half(x));
+    case Type::bf16:
+      return to_float(to_bfloat16(x));
+    default:
+      return double(float(x));
   }
 }
 
 // What "kept wide" is at least: 16-bit floats in f32, others in their own type.
-inline Type wide_type(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
+inline Type wide_type(Type type) {
+  return type == Type::f16 || type == Type::bf16 ? Type::f32 : type;
+}
 
 }  // namespace ferrule::conformance

@@ -42,12 +42,43 @@ std::vector<Corner> corners(size_t n_operands) {
   return {{-1, -1}, {-1, 1}, {1, -1}, {1, 1}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}};
 }
 
+// Elements of an operand that broadcasts to the result.
+struct Reader {
+  const Bounded& x;
+  Strides strides;
+  Reader(const Bounded& operand, const Shape& shape)
+      : x(operand), strides(broadcast_strides(operand.value.shape(), shape)) {}
+};
+
 // How far `other` is from v; what differs in class is infinitely far.
 double distance(double v, double other) {
-  if (std::isnan(v) || std::isnan(other)) return std::isnan(v) && std::isnan(other) ? 0.0 : kInfinite;
+  if (std::isnan(v) || std::isnan(other))
+    return std::isnan(v) && std::isnan(other) ? 0.0 : kInfinite;
   if (v == 0 && other == 0) return std::signbit(v) == std::signbit(other) ? 0 : kLooseZero;
   if (v == other) return 0;
   return std::fabs(v - other);
+}
+
+// Where corners do not tell: waves, and steps and poles between them. `seen` is what they told.
+double beyond_corners(OpId op, double a, double ea, double b, double eb, double seen) {
+  switch (op) {
+    case FRL_OP_sin:
+    case FRL_OP_cos:
+      return std::isnan(a) || std::isinf(ea) ? seen : std::min(ea, 2.0);
+    case FRL_OP_tan:
+      return ea > 0 && std::floor((a - ea) / M_PI - 0.5) != std::floor((a + ea) / M_PI - 0.5)
+                 ? kInfinite
+                 : seen;
+    case FRL_OP_reciprocal:
+      return ea > 0 && std::fabs(a) <= ea ? kInfinite : seen;
+    case FRL_OP_div:
+      return eb > 0 && std::fabs(b) <= eb ? kInfinite : seen;
+    case FRL_OP_mod:
+    case FRL_OP_fmod:
+      return ea > 0 || eb > 0 ? std::max(seen, std::fabs(b) + eb) : seen;
+    default:
+      return seen;
+  }
 }
 
 // What the operands' errors do to the result: the largest change at any corner.
@@ -58,23 +89,29 @@ Result<Tensor> passed_on(const NodeCall& call, const Tensor& value) {
     FRL_LET(const auto moved, evaluate_with(call, [&](const Bounded& x) {
               const double at = corner[number++];
               if (x.is_exact() || !is_float(x.type.type)) return x.value;
-              return tabulate(x.value.shape(), [&](int64_t i) { return x.error_at(i) == 0 ? x.at(i) : x.at(i) + at * x.error_at(i); });
+              return tabulate(x.value.shape(), [&](int64_t i) {
+                return x.error_at(i) == 0 ? x.at(i) : x.at(i) + at * x.error_at(i);
+              });
             }));
     for (size_t i = 0; i < worst.size(); ++i) {
-      const double d = is_float(value.element()) ? distance(value.at_f64(int64_t(i)), moved[0].at_f64(int64_t(i)))
-                                                 : (value.at_i64(int64_t(i)) == moved[0].at_i64(int64_t(i)) ? 0.0 : kInfinite);
+      const double d =
+          is_float(value.element())
+              ? distance(value.at_f64(int64_t(i)), moved[0].at_f64(int64_t(i)))
+              : (value.at_i64(int64_t(i)) == moved[0].at_i64(int64_t(i)) ? 0.0 : kInfinite);
       worst[i] = std::max(worst[i], d);
+    }
+  }
+  const Reader a(call.in(0), value.shape()), b(call.in(call.operands.size() - 1), value.shape());
+  if (is_float(value.element()) && is_float(a.x.type.type)) {
+    size_t i = 0;
+    for (Odometer at(value.shape()); at.more(); at.next(), ++i) {
+      const int64_t ia = at.offset(a.strides), ib = at.offset(b.strides);
+      worst[i] = beyond_corners(call.node.op, a.x.at(ia), a.x.error_at(ia), b.x.at(ib),
+                                b.x.error_at(ib), worst[i]);
     }
   }
   return tabulate(value.shape(), [&](int64_t i) { return worst[size_t(i)]; });
 }
-
-// Element i of the result as an element of an operand that broadcasts to it.
-struct Reader {
-  const Bounded& x;
-  Strides strides;
-  Reader(const Bounded& operand, const Shape& shape) : x(operand), strides(broadcast_strides(operand.value.shape(), shape)) {}
-};
 
 Bounds bound_select(const NodeCall& call) {
   FRL_LET(auto results, evaluate_call(call));
@@ -88,7 +125,10 @@ Bounds bound_select(const NodeCall& call) {
     const int64_t ic = at.offset(c.strides), ia = at.offset(a.strides), ib = at.offset(b.strides);
     const bool first = c.x.value.as<bool>()[size_t(ic)];
     double e = first ? a.x.error_at(ia) : b.x.error_at(ib);
-    if (c.x.error_at(ic) > 0) e = is_float(y.type.type) ? std::max(e, distance(a.x.at(ia), b.x.at(ib)) + a.x.error_at(ia) + b.x.error_at(ib)) : kInfinite;
+    if (c.x.error_at(ic) > 0)
+      e = is_float(y.type.type)
+              ? std::max(e, distance(a.x.at(ia), b.x.at(ib)) + a.x.error_at(ia) + b.x.error_at(ib))
+              : kInfinite;
     error.set_f64(i, e);
   }
   y.error = std::move(error);
@@ -97,19 +137,22 @@ Bounds bound_select(const NodeCall& call) {
 
 // Whether the double that the reference gave is the exact result of an exactly rounded op.
 std::vector<bool> exactly_computed(const NodeCall& call, const Tensor& value) {
-  std::vector<bool> out(size_t(value.n_elements()), call.node.op == FRL_OP_cast && is_float(call.in(0).type.type));
+  std::vector<bool> out(size_t(value.n_elements()),
+                        call.node.op == FRL_OP_cast && is_float(call.in(0).type.type));
   const OpId op = call.node.op;
   if (op != FRL_OP_add && op != FRL_OP_sub && op != FRL_OP_mul) return out;
   const Reader a(call.in(0), value.shape()), b(call.in(1), value.shape());
   size_t i = 0;
   for (Odometer at(value.shape()); at.more(); at.next(), ++i) {
-    const double x = a.x.at(at.offset(a.strides)), y = b.x.at(at.offset(b.strides)) * (op == FRL_OP_sub ? -1 : 1);
+    const double x = a.x.at(at.offset(a.strides)),
+                 y = b.x.at(at.offset(b.strides)) * (op == FRL_OP_sub ? -1 : 1);
     const double v = value.at_f64(int64_t(i));
     if (op == FRL_OP_mul) {
       out[i] = std::fma(x, y, -v) == 0;
       continue;
     }
-    const double shifted = v - x;  // Knuth, The Art of Computer Programming 2, 4.2.2: what v leaves out
+    const double shifted =
+        v - x;  // Knuth, The Art of Computer Programming 2, 4.2.2: what v leaves out
     out[i] = (x - (v - shifted)) + (y - shifted) == 0;
   }
   return out;
@@ -134,7 +177,8 @@ void round_correctly(const NodeCall& call, Bounded& y) {
 double unit_at(const NodeCall& call, CeilingForm form, double v, double a) {
   if (form != CeilingForm::shifted) return std::fabs(v);
   if (call.node.op == FRL_OP_hard_sigmoid)
-    return std::max({std::fabs(v), std::fabs(call.node.attributes.f(0) * a), std::fabs(call.node.attributes.f(1))});
+    return std::max({std::fabs(v), std::fabs(call.node.attributes.f(0) * a),
+                     std::fabs(call.node.attributes.f(1))});
   return std::max(std::fabs(v), std::fabs(a) / 2);
 }
 
@@ -151,7 +195,9 @@ void add_ulps(const NodeCall& call, const Ceiling& ceiling, double ulps, Bounded
     if (!std::isfinite(v) || (v == 0 && x == 0)) continue;  // exact, the sign too
     own[size_t(i)] = ulps * format.ulp(unit_at(call, ceiling.form, v, x) + y.error_at(i));
     const double tiny = format.min_normal() * std::max(1.0, std::fabs(x));
-    if (ceiling.form == CeilingForm::composed && std::fabs(v) <= 2 * tiny) own[size_t(i)] += tiny;
+    if (ceiling.form == CeilingForm::plain) continue;
+    if (std::fabs(v) <= 2 * tiny) own[size_t(i)] += tiny;
+    if (8 * std::fabs(v) >= format.overflow()) own[size_t(i)] = kInfinite;  // a step may overflow
   }
   add_error(y, [&](int64_t i) { return own[size_t(i)]; });
 }

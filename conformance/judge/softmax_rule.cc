@@ -16,8 +16,10 @@ Bounds bound_softmax(const NodeCall& call) {
   const Bounded& x = call.in(0);
   const Shape& shape = y.value.shape();
   const bool logarithm = call.node.op == FRL_OP_log_softmax;
-  const int64_t axis = call.node.attributes.i(logarithm ? uint32_t(FRL_AT_log_softmax_axis) : uint32_t(FRL_AT_softmax_axis));
-  const FloatFormat format = format_of(call.licence.precision(y.type.type)), inside = format_of(wide_type(y.type.type));
+  const int64_t axis = call.node.attributes.i(logarithm ? uint32_t(FRL_AT_log_softmax_axis)
+                                                        : uint32_t(FRL_AT_softmax_axis));
+  const FloatFormat format = format_of(call.licence.precision(y.type.type)),
+                    inside = format_of(wide_type(y.type.type));
   const double claimed = call.licence.unit == FRL_ERROR_EXACT ? 0.5 : call.licence.amount;
   const double ulps = std::min(claimed, kMostUlps) + (y.type.type == Type::f64 ? 2 : 0);
   std::vector<double> bound(size_t(shape.n_elements()), 0.0);
@@ -34,12 +36,14 @@ Bounds bound_softmax(const NodeCall& call) {
       const int64_t at = first + i * lanes.inner;
       const double v = y.at(at), below = std::fabs(x.at(at) - top);
       if (!std::isfinite(v)) continue;
-      const double shift = x.error_at(at) + moved + (std::isfinite(below) ? inside.ulp(below) / 2 : 0);
+      const double shift =
+          x.error_at(at) + moved + (std::isfinite(below) ? inside.ulp(below) / 2 : 0);
       double& e = bound[size_t(at)];
       if (logarithm)
         e = shift + ulps * (format.ulp(v) + inside.eps());
       else
-        e = v * std::expm1(shift) + ulps * format.ulp(v) + (v < 2 * inside.min_normal() && v > 0 ? inside.min_normal() : 0);
+        e = v * std::expm1(shift) + ulps * format.ulp(v) +
+            (v < 2 * inside.min_normal() && v > 0 ? inside.min_normal() : 0);
       if (v == 0) e = std::isinf(below) ? 0 : e;
     }
   });

@@ -30,7 +30,8 @@ void widen(std::vector<double>& bound, const Tensor& value, const Tensor& moved,
 Bounds bound_by_trial(const NodeCall& call) {
   FRL_LET(auto results, evaluate_call(call));
   std::vector<Bounded> out;
-  for (size_t r = 0; r < results.size(); ++r) out.push_back({call.results[r], std::move(results[r]), {}});
+  for (size_t r = 0; r < results.size(); ++r)
+    out.push_back({call.results[r], std::move(results[r]), {}});
   const Type type = call.results[0].type;
   const double eps = sum_eps(call.licence, is_float(type) ? type : Type::f32);
   const double k = std::max(1.0, call.licence.amount);
@@ -40,16 +41,21 @@ Bounds bound_by_trial(const NodeCall& call) {
   std::mt19937_64 random(1);
   constexpr double kStep = 0x1p-30;  // small enough to be linear, large enough for double
   for (int trial = 0; trial < kTrials; ++trial) {
-    FRL_LET(const auto moved, evaluate_with(call, [&](const Bounded& x) { return shaken(x, kStep, false, random); }));
-    for (size_t r = 0; r < out.size(); ++r) widen(own[r], out[r].value, moved[r], 2 * k * eps / kStep);
+    FRL_LET(const auto moved,
+            evaluate_with(call, [&](const Bounded& x) { return shaken(x, kStep, false, random); }));
+    for (size_t r = 0; r < out.size(); ++r)
+      widen(own[r], out[r].value, moved[r], 2 * k * eps / kStep);
     if (call.is_exact()) continue;
-    FRL_LET(const auto off, evaluate_with(call, [&](const Bounded& x) { return shaken(x, 0, true, random); }));
+    FRL_LET(const auto off,
+            evaluate_with(call, [&](const Bounded& x) { return shaken(x, 0, true, random); }));
     for (size_t r = 0; r < out.size(); ++r) widen(passed[r], out[r].value, off[r], 4);
   }
   for (size_t r = 0; r < out.size(); ++r) {
     Bounded& y = out[r];
     if (!is_float(y.type.type)) {
-      add_error(y, [&](int64_t i) { return own[r][size_t(i)] + passed[r][size_t(i)] > 0 ? kInfinite : 0; });
+      add_error(y, [&](int64_t i) {
+        return own[r][size_t(i)] + passed[r][size_t(i)] > 0 ? kInfinite : 0;
+      });
       continue;
     }
     const FloatFormat format = format_of(call.licence.precision(y.type.type));
@@ -63,7 +69,8 @@ Bounds bound_by_trial(const NodeCall& call) {
     add_error(y, [&](int64_t i) {
       const double v = y.at(i);
       if (!std::isfinite(v)) return std::isfinite(passed[r][size_t(i)]) ? 0.0 : kInfinite;
-      return own[r][size_t(i)] + passed[r][size_t(i)] + k * eps * std::fabs(v) + gates + format.ulp(v) / 2 + kLooseZero;
+      return own[r][size_t(i)] + passed[r][size_t(i)] + k * eps * std::fabs(v) + gates +
+             format.ulp(v) / 2 + kLooseZero;
     });
   }
   return out;

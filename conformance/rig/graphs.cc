@@ -24,7 +24,8 @@ Result<Graph> one_node(OpId op, const Attributes& attributes, std::span<const Sl
     else if (slot.known.empty())
       ids.push_back(graph.add_input(slot.type, cat(i)));
     else
-      ids.push_back(slot.parameter ? graph.add_parameter(slot.known, cat(i)) : graph.add_literal(slot.known));
+      ids.push_back(slot.parameter ? graph.add_parameter(slot.known, cat(i))
+                                   : graph.add_literal(slot.known));
   }
   FRL_LET(const NodeId id, graph.emit_node(op, attributes, std::move(ids)));
   return finish(std::move(graph), id);
@@ -34,7 +35,8 @@ Result<Graph> one_region(OpId kind, const Attributes& attributes, Body body) {
   Graph graph("case");
   graph.share_symbols(*body);
   std::vector<ValueId> ids;
-  for (size_t i = 0; i < body->inputs().size(); ++i) ids.push_back(graph.add_input(body->type(body->inputs()[i]), cat(i)));
+  for (size_t i = 0; i < body->inputs().size(); ++i)
+    ids.push_back(graph.add_input(body->type(body->inputs()[i]), cat(i)));
   FRL_LET(const NodeId id, graph.emit_node(kind, attributes, std::move(ids), {body}));
   return finish(std::move(graph), id);
 }
@@ -73,7 +75,9 @@ Result<Graph> as_pointwise(const Graph& one_node) {
   }
   FRL_LET(const ValueId y, body.emit(node.op, node.attributes, std::move(inner)));
   body.add_output(y, "y");
-  FRL_LET(const NodeId id, graph.emit_node(FRL_OP_pointwise, Attributes(FRL_OP_pointwise), std::move(outer), {std::make_shared<const Graph>(std::move(body))}));
+  FRL_LET(const NodeId id,
+          graph.emit_node(FRL_OP_pointwise, Attributes(FRL_OP_pointwise), std::move(outer),
+                          {std::make_shared<const Graph>(std::move(body))}));
   return finish(std::move(graph), id);
 }
 

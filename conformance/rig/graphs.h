@@ -8,8 +8,8 @@ namespace ferrule::conformance {
 
 // What one operand of a lone node is.
 struct Slot {
-  TensorType type;         // none: missing
-  Tensor known;            // a parameter or a literal, else empty
+  TensorType type;  // none: missing
+  Tensor known;     // a parameter or a literal, else empty
   bool parameter = false;
 };
 
@@ -27,8 +27,10 @@ Result<Graph> lone_node(const Graph& graph, const Node& node, std::span<const Te
 // A POINTWISE node as the body of a one-node pointwise region; literals of one element stay inside.
 Result<Graph> as_pointwise(const Graph& one_node);
 
-// A lone node as the core asks for it: itself, or, if only that is claimed, as a region of one node.
+// A lone node as the core asks for it: itself, or, if only that is claimed, as a region of one
+// node.
 //   errors  not_claimed with the reason of the last form that was tried
-Result<Graph> claimed_form(const DeviceRow& device, Result<Graph> one_node, uint32_t compute = FRL_COMPUTE_IEEE);
+Result<Graph> claimed_form(const DeviceRow& device, Result<Graph> one_node,
+                           uint32_t compute = FRL_COMPUTE_IEEE);
 
 }  // namespace ferrule::conformance

@@ -14,11 +14,16 @@ std::byte guard_byte(uint64_t i) { return std::byte(uint8_t(0xC3 ^ (i * 7))); }
 // Signalling NaNs for floats; for the others bytes that are no bool and unlikely numbers.
 uint64_t pattern_of(Type type, int round) {
   switch (type) {
-    case Type::f64: return round ? 0x7ff25a5a5a5a5a5b : 0x7ff4a5a5a5a5a5a5;
-    case Type::f32: return round ? 0x7f9a5a5b : 0x7fa5a5a5;
-    case Type::f16: return round ? 0x7d5b : 0x7ca5;
-    case Type::bf16: return round ? 0x7f9b : 0x7fa5;
-    default: return round ? 0x5a5a5a5a5a5a5a5a : 0xa5a5a5a5a5a5a5a5;
+    case Type::f64:
+      return round ? 0x7ff25a5a5a5a5a5b : 0x7ff4a5a5a5a5a5a5;
+    case Type::f32:
+      return round ? 0x7f9a5a5b : 0x7fa5a5a5;
+    case Type::f16:
+      return round ? 0x7d5b : 0x7ca5;
+    case Type::bf16:
+      return round ? 0x7f9b : 0x7fa5;
+    default:
+      return round ? 0x5a5a5a5a5a5a5a5a : 0xa5a5a5a5a5a5a5a5;
   }
 }
 
@@ -40,7 +45,8 @@ Status Guarded::make_buffer(Device& device, uint32_t space, uint64_t size_bytes,
   const frl_space& row = device.row().spaces[space];
   const uint64_t bytes = align_up(size_bytes, row.align_bytes);
   if (bytes > row.max_alloc_bytes)
-    return Status(Code::no_memory, cat("buffer: want at most ", row.max_alloc_bytes, " bytes, got ", bytes));
+    return Status(Code::no_memory,
+                  cat("buffer: want at most ", row.max_alloc_bytes, " bytes, got ", bytes));
   image_.resize(bytes);
   for (uint64_t i = 0; i < bytes; ++i) image_[i] = guard_byte(i);
   if (imported) {
@@ -54,8 +60,8 @@ Status Guarded::make_buffer(Device& device, uint32_t space, uint64_t size_bytes,
   return {};
 }
 
-Result<Guarded> Guarded::tensor(Device& device, uint32_t space, const TensorType& type, const Strides& strides,
-                                int64_t offset_elements, bool imported) {
+Result<Guarded> Guarded::tensor(Device& device, uint32_t space, const TensorType& type,
+                                const Strides& strides, int64_t offset_elements, bool imported) {
   Guarded out;
   out.type_ = type, out.strides_ = strides, out.width_ = size_bytes(type.type);
   int64_t low = 0, high = 0;
@@ -63,13 +69,17 @@ Result<Guarded> Guarded::tensor(Device& device, uint32_t space, const TensorType
     (strides[i] < 0 ? low : high) += (type.shape[i] - 1) * strides[i];
   if (type.shape.n_elements() == 0) high = -1;
   const uint64_t align = std::max<uint64_t>(device.row().spaces[space].align_bytes, 16);
-  out.first_ = align_up(kGuardBytes + uint64_t(-low * out.width_), align) + uint64_t(offset_elements * out.width_);
-  FRL_TRY(out.make_buffer(device, space, uint64_t(int64_t(out.first_) + (high + 1) * out.width_) + kGuardBytes, imported));
+  out.first_ = align_up(kGuardBytes + uint64_t(-low * out.width_), align) +
+               uint64_t(offset_elements * out.width_);
+  FRL_TRY(out.make_buffer(device, space,
+                          uint64_t(int64_t(out.first_) + (high + 1) * out.width_) + kGuardBytes,
+                          imported));
   return out;
 }
 
 Result<Guarded> Guarded::plain(Device& device, uint32_t space, uint64_t size_bytes) {
-  return tensor(device, space, {Type::u8, Shape{int64_t(size_bytes)}}, row_major(Shape{int64_t(size_bytes)}), 0, false);
+  return tensor(device, space, {Type::u8, Shape{int64_t(size_bytes)}},
+                row_major(Shape{int64_t(size_bytes)}), 0, false);
 }
 
 void Guarded::put(const Tensor& tensor) {
@@ -80,7 +90,8 @@ void Guarded::put(const Tensor& tensor) {
 
 void Guarded::put_pattern(int round) {
   const uint64_t pattern = pattern_of(type_.type, round);
-  for (Odometer at(type_.shape); at.more(); at.next()) std::memcpy(image_.data() + place(at), &pattern, size_t(width_));
+  for (Odometer at(type_.shape); at.more(); at.next())
+    std::memcpy(image_.data() + place(at), &pattern, size_t(width_));
 }
 
 Status Guarded::upload(Queue& queue) const {
@@ -104,11 +115,13 @@ Result<std::vector<std::byte>> Guarded::download(Queue& queue) const {
 Tensor Guarded::take(std::span<const std::byte> bytes, const Shape& shape) const {
   Tensor out(TensorType{type_.type, shape});
   std::byte* to = out.mutable_data();
-  for (Odometer at(shape); at.more(); at.next(), to += width_) std::memcpy(to, bytes.data() + place(at), size_t(width_));
+  for (Odometer at(shape); at.more(); at.next(), to += width_)
+    std::memcpy(to, bytes.data() + place(at), size_t(width_));
   return out;
 }
 
-std::string Guarded::damage(std::span<const std::byte> bytes, bool all, const std::string& what) const {
+std::string Guarded::damage(std::span<const std::byte> bytes, bool all,
+                            const std::string& what) const {
   if (std::memcmp(bytes.data(), image_.data(), bytes.size()) == 0) return {};
   std::vector<bool> own;
   if (!all) {
@@ -118,12 +131,14 @@ std::string Guarded::damage(std::span<const std::byte> bytes, bool all, const st
   }
   for (size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] == image_[i] || (!all && own[i])) continue;
-    return cat(what, ": byte ", int64_t(i) - int64_t(first_), " from its first element was ", int(image_[i]), " and is ", int(bytes[i]));
+    return cat(what, ": byte ", int64_t(i) - int64_t(first_), " from its first element was ",
+               int(image_[i]), " and is ", int(bytes[i]));
   }
   return {};
 }
 
-std::vector<int64_t> Guarded::unwritten(std::span<const std::byte> bytes, const Shape& shape, int round) const {
+std::vector<int64_t> Guarded::unwritten(std::span<const std::byte> bytes, const Shape& shape,
+                                        int round) const {
   const uint64_t pattern = pattern_of(type_.type, round);
   std::vector<int64_t> out;
   int64_t number = 0;

@@ -13,13 +13,13 @@ class Guarded {
  public:
   // Room for a tensor of `type` (upper bounds where there are symbols) at `strides`, in elements.
   //   errors  those of the device
-  static Result<Guarded> tensor(Device& device, uint32_t space, const TensorType& type, const Strides& strides,
-                                int64_t offset_elements, bool imported);
+  static Result<Guarded> tensor(Device& device, uint32_t space, const TensorType& type,
+                                const Strides& strides, int64_t offset_elements, bool imported);
   // Room for plain bytes, filled with a pattern.
   static Result<Guarded> plain(Device& device, uint32_t space, uint64_t size_bytes);
 
   const Buffer& buffer() const { return *buffer_; }
-  uint64_t first() const { return first_; }      // byte of the first element
+  uint64_t first() const { return first_; }  // byte of the first element
   std::span<std::byte> image() { return image_; }
 
   // Elements of a tensor of this type, or smaller, into the image.
@@ -35,7 +35,8 @@ class Guarded {
   // "" or where `bytes` differ from the image outside the elements (everywhere, if `all`).
   std::string damage(std::span<const std::byte> bytes, bool all, const std::string& what) const;
   // Numbers of the elements of `shape` that still hold the pattern of `round`.
-  std::vector<int64_t> unwritten(std::span<const std::byte> bytes, const Shape& shape, int round) const;
+  std::vector<int64_t> unwritten(std::span<const std::byte> bytes, const Shape& shape,
+                                 int round) const;
 
  private:
   Status make_buffer(Device& device, uint32_t space, uint64_t size_bytes, bool imported);

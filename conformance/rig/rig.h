@@ -1,4 +1,5 @@
-// Runs single regions on the judged device through the core's driver, with guards round every buffer.
+// Runs single regions on the judged device through the core's driver, with guards round every
+// buffer.
 //
 // Each tensor lies between guard bytes; outputs are pre-filled with a pattern, and inputs are
 // compared afterwards, so a byte written outside, an element not written and an input changed are
@@ -14,18 +15,18 @@ namespace ferrule::conformance {
 
 // How one operand or result lies in memory.
 struct Lay {
-  std::vector<int64_t> strides;   // in elements; empty: dense
-  int64_t offset_elements = 0;    // of the first element from an aligned place
-  int32_t on_input = -1;          // results: lies exactly on this operand (an alias the kernel allows)
-  bool parameter = false;         // operands: a weight, which the kernel may want packed
+  std::vector<int64_t> strides;  // in elements; empty: dense
+  int64_t offset_elements = 0;   // of the first element from an aligned place
+  int32_t on_input = -1;   // results: lies exactly on this operand (an alias the kernel allows)
+  bool parameter = false;  // operands: a weight, which the kernel may want packed
 };
 
 struct RunResult {
-  Status status;                  // a refusal keeps its code (FRL_NO_*)
-  std::vector<Tensor> results;    // dense, as computed; with written extents applied
-  std::string damage;             // "" or what the guards found, as a sentence
-  uint64_t step_ns = 0;           // of the last run, if asked for
-  uint64_t scratch_bytes = 0;     // that the kernel asked for
+  Status status;                // a refusal keeps its code (FRL_NO_*)
+  std::vector<Tensor> results;  // dense, as computed; with written extents applied
+  std::string damage;           // "" or what the guards found, as a sentence
+  uint64_t step_ns = 0;         // of the last run, if asked for
+  uint64_t scratch_bytes = 0;   // that the kernel asked for
   std::vector<frl_alias> aliases;
 };
 
@@ -55,7 +56,8 @@ class Rig {
 
   // Compiles and runs node 0 of a one-node graph. `inputs` as one_node.inputs(); parameters and
   // literals bring their own values.
-  RunResult run(const Graph& one_node, std::span<const Tensor> inputs, const RunOptions& options = {});
+  RunResult run(const Graph& one_node, std::span<const Tensor> inputs,
+                const RunOptions& options = {});
 
   // The nodes of `graph` one by one on the device, without any fusion: what fused regions are
   // compared with. `inputs` as graph.inputs().

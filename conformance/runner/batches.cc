@@ -7,7 +7,7 @@
 namespace ferrule::conformance {
 namespace {
 
-constexpr size_t kBatch = 128;      // cases in one process
+constexpr size_t kBatch = 4096;      // cases in one process
 constexpr int kMostHangs = 8;       // in one family, then the rest of it is not run
 constexpr int kMostHangsAgain = 2;  // of these are run again alone
 constexpr int kMostConfirmed = 12;  // plain failures that are run again, in one family

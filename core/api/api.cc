@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <new>
 
 #include "core/base/text.h"
 #include "core/session/session.h"
@@ -41,11 +40,7 @@ Status wrong(std::string text) { return Status(Code::invalid_argument, std::move
 // Memory may run out anywhere below; across the C line it is a code like any other.
 template <class Fn>
 int32_t guarded(ferrule_error* error, Fn&& fn) {
-  try {
-    return report(fn(), error);
-  } catch (const std::bad_alloc&) {
-    return report(Status(Code::no_memory, "memory: there is not enough"), error);
-  }
+  return report(within_memory(fn), error);
 }
 
 // Plugins that belong to this library lie beside it: lib/ferrule/plugins, or plugins in a build

@@ -22,7 +22,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   const auto failed = [&] {
     return Status(Code::not_found, cat(path, ": ", std::strerror(errno)));
   };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return failed();
   struct stat facts {};
   if (::fstat(fd, &facts) != 0) {

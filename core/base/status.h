@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -114,6 +116,19 @@ class [[nodiscard]] Result {
   decl = std::move(name).value()
 
 namespace ferrule {
+
+// What fn() answers; where memory ran out below, Code::no_memory. Entry points of the library wrap
+// themselves in it: models say how large tensors are.
+template <class Fn>
+auto within_memory(Fn&& fn) -> decltype(fn()) {
+  try {
+    return fn();
+  } catch (const std::bad_alloc& error) {
+    return Status(Code::no_memory, std::string("memory: ") + error.what());
+  } catch (const std::length_error&) {
+    return Status(Code::no_memory, "memory: want more than can be addressed");
+  }
+}
 
 inline Status status_of(Status&& status) { return std::move(status); }
 template <class T>

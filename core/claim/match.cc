@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/graph/batch.h"
 
 namespace ferrule {
 namespace {
@@ -135,7 +136,7 @@ Refusal check_attributes(const Claim& claim, const Node& node) {
 }
 
 Refusal check_compute(const Claim& claim, uint32_t compute) {
-  if (claim.compute == 0 || claim.compute & compute) return {};
+  if (claim.compute == 0 || claim.compute & (compute | FRL_COMPUTE_IEEE)) return {};
   return no(Code::no_attribute, cat("compute: mode ", compute, " is not in mask ", claim.compute));
 }
 
@@ -178,6 +179,9 @@ Refusal check_limits(const Claim& claim, const Node& node, size_t n_nodes) {
   if (node.results.size() > claim.max_outputs)
     return no(Code::no_room,
               cat("outputs: ", node.results.size(), " are more than ", claim.max_outputs));
+  if (node.op == FRL_OP_batch && batch_slices(node) > int64_t(claim.max_slices))
+    return no(Code::no_room,
+              cat("slices: ", batch_slices(node), " are more than ", claim.max_slices));
   return {};
 }
 
@@ -212,7 +216,8 @@ Answer match_claims(const DeviceRow& device, const Graph& graph, const Node& nod
   for (const Claim& claim : device.claims) {
     if (claim.op != node.op) continue;
     Refusal refusal = check_row(device, claim, graph, node, compute);
-    if (!refusal.refused()) return {&claim, {}};
+    if (!refusal.refused())
+      return {&claim, {}, claim.compute & compute ? compute : uint32_t(FRL_COMPUTE_IEEE)};
     answer.refusal = std::move(refusal);  // of several rows the last, most general one speaks
   }
   return answer;

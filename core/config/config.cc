@@ -1,7 +1,9 @@
 #include "core/config/config.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -62,7 +64,11 @@ Config::Config() {
 
 Status Config::check(const std::string& key, const Setting& setting) const {
   const KeyRow* row = find_key(key);
-  if (!row) return key.rfind(kPluginPrefix, 0) == 0 ? Status() : unknown_key(key);
+  if (!row && key.rfind(kPluginPrefix, 0) != 0) return unknown_key(key);
+  if (!row)
+    return key.rfind('.') > kPluginPrefix.size()
+               ? Status()
+               : Status(Code::invalid_argument, cat("key ", key, ": want plugin.ID.KEY"));
   const std::string value = setting.values.size() == 1 ? setting.values[0] : join(setting.values);
   const auto wrong = [&](std::string want) {
     return Status(Code::invalid_argument,
@@ -84,9 +90,23 @@ Status Config::check(const std::string& key, const Setting& setting) const {
 }
 
 Status Config::set(const std::string& key, const std::string& value, const std::string& origin) {
-  const KeyRow* row = find_key(key);
-  Setting setting{
-      row && row->kind == KeyKind::list ? as_list(value) : std::vector<std::string>{value}, origin};
+  std::string name = key;  // quotes are for TOML, which needs them around a plugin's id
+  name.erase(std::remove(name.begin(), name.end(), '"'), name.end());
+  if (!value.empty() && std::string_view("[\"'").find(value[0]) != std::string_view::npos) {
+    FRL_LET(auto values, toml_values(name, value));
+    return set_list(name, std::move(values), origin);
+  }
+  const KeyRow* row = find_key(name);
+  const bool is_list = row && row->kind == KeyKind::list;
+  return set_list(name, is_list ? as_list(value) : std::vector<std::string>{value}, origin);
+}
+
+Status Config::set_list(const std::string& key, std::vector<std::string> values,
+                        const std::string& origin) {
+  std::error_code code;
+  if (key == "plugins.folders")
+    for (std::string& path : values) path = fs::absolute(path, code).lexically_normal().string();
+  Setting setting{std::move(values), origin};
   FRL_TRY(check(key, setting));
   settings_[key] = std::move(setting);
   return {};
@@ -102,7 +122,7 @@ Status Config::add_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream contents;
   contents << file.rdbuf();
-  if (!file) return Status(Code::not_found, cat(path, ": cannot be read"));
+  if (!file) return Status(Code::not_found, cat(path, ": cannot be read: ", std::strerror(errno)));
   return add_toml(contents.str(), path, fs::absolute(path, code).parent_path().string());
 }
 

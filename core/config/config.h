@@ -39,8 +39,11 @@ class Config {
   Status add_toml(std::string_view text, const std::string& name, const std::string& folder);
   //   errors  not_found if there is no such file, else as above
   Status add_file(const std::string& path);
-  // One setting on top, as a flag gives it: lists are separated by commas.
+  // One setting on top, as a flag gives it: a TOML list or quoted text, else a bare text, in which
+  // commas separate the elements of a list. Relative plugin folders start at the current one.
   Status set(const std::string& key, const std::string& value, const std::string& origin);
+  Status set_list(const std::string& key, std::vector<std::string> values,
+                  const std::string& origin);
 
   // The system, user and project files that exist, in that order. The project file is ferrule.toml
   // in `start` or the nearest folder above.
@@ -57,6 +60,8 @@ class Config {
 
  private:
   Status check(const std::string& key, const Setting& setting) const;
+  static Result<std::vector<std::string>> toml_values(const std::string& key,
+                                                      const std::string& value);
 
   std::map<std::string, Setting, std::less<>> settings_;
 };

@@ -61,6 +61,7 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
 }  // namespace
 
 Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (Status s = check_document(text); !s.ok())
     return Status(s.code(), cat(name, ":", s.message()));
   const toml::parse_result parsed = toml::parse(text, std::string_view(name));
@@ -81,6 +82,21 @@ Status Config::add_toml(std::string_view text, const std::string& name, const st
   }
   for (Flattened& flat : found) settings_[flat.key] = std::move(flat.setting);
   return {};
+}
+
+Result<std::vector<std::string>> Config::toml_values(const std::string& key,
+                                                     const std::string& value) {
+  const std::string text = "value = " + value, what = cat("key ", key);
+  const auto wrong = [&] {
+    return Status(Code::invalid_argument,
+                  cat(what, ": want a TOML list or a quoted text, got ", value));
+  };
+  if (!check_document(text).ok()) return wrong();
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed || parsed.table().size() != 1) return wrong();
+  std::vector<Flattened> found;
+  FRL_TRY(flatten(parsed.table(), "", what, 0, found));
+  return found.size() == 1 ? Result(std::move(found[0].setting.values)) : wrong();
 }
 
 }  // namespace ferrule

@@ -27,7 +27,8 @@ constexpr std::string_view kSuffix = ".so";
 constexpr size_t kMostFiles = 4096;
 
 // Library files of a folder, by name. Problems with the folder or an entry become verdicts.
-std::vector<std::string> discover(const std::string& folder, std::vector<Verdict>& verdicts) {
+std::vector<std::string> discover(const std::string& folder, bool optional,
+                                  std::vector<Verdict>& verdicts) {
   std::vector<std::string> files;
   const auto trouble = [&](const std::string& path, Code code, std::string text) {
     verdicts.push_back({path, Stage::discover, Status(code, std::move(text)), {}, {}});
@@ -39,7 +40,7 @@ std::vector<std::string> discover(const std::string& folder, std::vector<Verdict
   std::error_code code;
   fs::directory_iterator it(folder, code);
   if (code) {
-    if (code != std::errc::no_such_file_or_directory)
+    if (!optional || code != std::errc::no_such_file_or_directory)
       trouble(folder, Code::not_found, cat("folder: ", code.message()));
     return files;
   }
@@ -49,6 +50,7 @@ std::vector<std::string> discover(const std::string& folder, std::vector<Verdict
       break;
     }
     const std::string path = it->path().string();
+    if (it->path().filename().string().starts_with('.')) continue;  // hidden, half copied
     if (path.size() < kSuffix.size() ||
         path.compare(path.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0)
       continue;
@@ -99,14 +101,16 @@ class Loading {
 
   Loaded run() {
     std::set<std::string> seen;
-    for (const std::string& folder : policy_.folders)
-      for (const std::string& path : discover(folder, out_.verdicts)) {
+    const auto search = [&](const std::string& folder, bool optional) {
+      for (const std::string& path : discover(folder, optional, out_.verdicts)) {
         std::error_code code;
         const fs::path real = fs::canonical(path, code);
         // The same file by another path is the same plugin.
-        if (!code && !seen.insert(real.string()).second) continue;
-        file(path);
+        if (code || seen.insert(real.string()).second) file(path);
       }
+    };
+    for (const std::string& folder : policy_.folders) search(folder, false);
+    for (const std::string& folder : policy_.optional_folders) search(folder, true);
     return std::move(out_);
   }
 

@@ -28,6 +28,7 @@ struct Verdict {
 
 struct LoadPolicy {
   std::vector<std::string> folders;  // absolute; searched in this order, entries sorted by name
+  std::vector<std::string> optional_folders;  // searched after those; that one is missing is fine
   std::vector<std::string> deny;     // plugin ids or file names
   std::map<std::string, std::map<std::string, std::string>> settings;  // by plugin id, then key
   // Runs the library in another process and says whether that went well; empty: no probe. The

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "core/op/walk.h"
 
 namespace ferrule {
 namespace {
@@ -14,7 +15,9 @@ constexpr uint64_t kMostBytes = 64u << 20;
 class Encoder {
  public:
   Encoder(const Graph& graph, std::span<const Placed> operands, std::span<const Placed> results)
-      : graph_(graph), operands_(operands), results_(results) {}
+      : graph_(graph),
+        operands_(operands.begin(), operands.end()),
+        results_(results.begin(), results.end()) {}
 
   Result<Block> run(const Node& node, uint32_t compute) {
     const OpRow* row = find_op(node.op);
@@ -23,6 +26,11 @@ class Encoder {
     const bool alone = row && row->form != Form::closed && row->form != Form::open;
     if (alone) {
       bodies_[0] = lone_node(node);
+    } else if (node.op == FRL_OP_batch) {
+      // The body is one slice's; its inputs and outputs lie as the whole tensors do.
+      for (size_t i = 0; i < operands_.size(); ++i) spell_out(operands_[i], node.operands[i]);
+      for (size_t r = 0; r < results_.size(); ++r) spell_out(results_[r], node.results[r]);
+      bodies_[0] = region(*node.bodies[0], node);
     } else {
       FRL_LET(const Body body, region_body(graph_, node));
       bodies_[0] = region(*body, node);
@@ -36,6 +44,12 @@ class Encoder {
   void symbols(const Graph& graph) {
     for (const Symbol& s : graph.symbols())
       symbols_.push_back({s.min, s.max, s.multiple, s.written, 0});
+  }
+
+  void spell_out(Placed& placed, ValueId id) const {
+    const Shape& shape = graph_.shape(id);
+    const Strides dense = row_major(shape);
+    if (placed.strides.empty()) placed.strides.assign(dense.begin(), dense.begin() + shape.rank());
   }
 
   uint32_t value(const TensorType& type, const Placed* placed, const Tensor* literal) {
@@ -110,7 +124,9 @@ class Encoder {
         continue;
       }
       const ValueId id = body.inputs()[from++];
-      numbers[index(id)] = value(body.type(id), &operands_[i], graph_.literal(node.operands[i]));
+      // A slice of a literal is not known as one.
+      const Tensor* literal = node.op == FRL_OP_batch ? nullptr : graph_.literal(node.operands[i]);
+      numbers[index(id)] = value(body.type(id), &operands_[i], literal);
       inputs.push_back(numbers[index(id)]);
     }
     std::map<ValueId, size_t> outputs;  // the first place of each value among the outputs
@@ -215,7 +231,7 @@ class Encoder {
   }
 
   const Graph& graph_;
-  std::span<const Placed> operands_, results_;
+  std::vector<Placed> operands_, results_;
   std::vector<frl_body> bodies_;
   std::vector<frl_node> nodes_;
   std::vector<frl_value> values_;

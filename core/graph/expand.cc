@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "core/graph/graph.h"
+#include "core/graph/batch.h"
 
 namespace ferrule {
 namespace {
@@ -227,6 +227,12 @@ Result<Graph> expand(OpId kind, const Attributes& attributes,
 }
 
 Result<Body> region_body(const Graph& graph, const Node& node) {
+  if (node.op == FRL_OP_batch) {
+    std::vector<TensorType> types;
+    for (ValueId operand : node.operands) types.push_back(graph.type(operand));
+    FRL_LET(Graph body, unroll_batch(node, types));
+    return Body(std::make_shared<const Graph>(std::move(body)));
+  }
   if (!node.bodies.empty()) return node.bodies[0];
   std::vector<const TensorType*> types;
   for (ValueId operand : node.operands)

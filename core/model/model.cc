@@ -85,7 +85,7 @@ struct Model::Parsed {
 Result<Model> Model::load(const std::string& path) {
   FRL_LET(const MappedFile file, MappedFile::open(path));
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  return parse(file.bytes(), file.owner(), folder).within(path);
+  return within_memory([&] { return parse(file.bytes(), file.owner(), folder); }).within(path);
 }
 
 Result<Model> Model::parse(Bytes bytes, std::shared_ptr<const void> owner,

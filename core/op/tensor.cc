@@ -8,6 +8,19 @@
 #include "core/base/text.h"
 
 namespace ferrule {
+namespace {
+
+class NoMemory : public std::bad_alloc {
+ public:
+  explicit NoMemory(const TensorType& type)
+      : text_(cat("want ", type.size_bytes(), " bytes for ", to_string(type), ", got none")) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
 
 std::string to_string(const TensorType& type) {
   return cat(type_name(type.type), to_string(type.shape));
@@ -15,7 +28,8 @@ std::string to_string(const TensorType& type) {
 
 Tensor::Tensor(const TensorType& type) : type_(type) {
   const size_t size = align_up(uint64_t(std::max<int64_t>(type.size_bytes(), 1)), 64);
-  auto* data = static_cast<std::byte*>(::operator new(size, std::align_val_t(64)));
+  auto* data = static_cast<std::byte*>(::operator new(size, std::align_val_t(64), std::nothrow));
+  if (!data) throw NoMemory(type);
   std::memset(data, 0, size);
   data_ = data;
   owner_ = std::shared_ptr<const void>(

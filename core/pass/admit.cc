@@ -13,12 +13,13 @@ std::string member_text(const Graph& graph, std::span<const NodeId> members) {
   return out;
 }
 
-Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& node) {
+Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& node,
+                   uint32_t compute) {
   if (!context.refuse) return {};
   std::vector<Placed> operands, results(node.results.size());
   for (ValueId id : node.operands)
     operands.push_back({.parameter = id != kNoValue && graph.known(id) != nullptr});
-  const auto block = encode_region(graph, node, operands, results, context.options.gate.compute);
+  const auto block = encode_region(graph, node, operands, results, compute);
   if (!block.ok()) return {block.status().code(), block.status().message()};
   return context.refuse(*block);
 }
@@ -48,11 +49,12 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
   candidate.before_ps = gate.before_ps, candidate.after_ps = gate.after_ps;
   candidate.bytes_saved = before.device_bytes - after.device_bytes;
   candidate.launches_saved = before.launches - after.launches;
-  Refusal refusal = match_claims(context.device, graph, node, context.options.gate.compute).refusal;
+  const Answer answer = match_claims(context.device, graph, node, context.options.gate.compute);
+  Refusal refusal = answer.refusal;
   if (!refusal.refused() && !gate.fuse)
     refusal = {Code::no_benefit, cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ",
                                      context.device.cost.minimum_gain_ps)};
-  if (!refusal.refused()) refusal = ask_plugin(graph, context, node);
+  if (!refusal.refused()) refusal = ask_plugin(graph, context, node, answer.compute);
   candidate.accepted = !refusal.refused();
   candidate.reason = refusal.text;
   context.report.candidates.push_back(std::move(candidate));

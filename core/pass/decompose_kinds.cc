@@ -33,6 +33,7 @@ const Pass decompose_kinds = {
     .doc = "kinds that the device does not claim become primitive nodes",
     .when = [](const PassContext&) { return std::string(); },
     .run = run,
+    .mandatory = true,
 };
 
 }  // namespace ferrule

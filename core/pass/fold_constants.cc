@@ -1,5 +1,6 @@
 // Nodes whose operands are all known become literals or parameters, by reference evaluation.
 #include <algorithm>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/pass/pass.h"
@@ -13,7 +14,7 @@ constexpr int64_t kMostLiteral = 64;  // elements; more become a parameter, whic
 
 bool worth(const Graph& graph, const Node& node) {
   int64_t read = 0, written = 0;
-  for (ValueId operand : node.operands)
+  for (ValueId operand : std::set(node.operands.begin(), node.operands.end()))
     if (operand != kNoValue) read += graph.type(operand).size_bytes();
   for (ValueId result : node.results) written += graph.type(result).size_bytes();
   return written <= std::max(read, kMostGrownBytes) && count_flops(graph, node) <= kMostFlops;

@@ -65,6 +65,8 @@ struct Pass {
   // Empty: the pass joins the pipeline; else why not.
   std::string (*when)(const PassContext&);
   Result<bool> (*run)(Graph&, PassContext&);  // "changed?"
+  // A graph that it has not seen cannot be compiled; such a pass cannot be switched off.
+  bool mandatory = false;
 };
 
 // Passes that hold for any target: constants folded, equal nodes merged, dead ones dropped. A

@@ -39,6 +39,7 @@ const Pass separate_outputs = {
     .doc = "each output has memory of its own",
     .when = [](const PassContext&) { return std::string(); },
     .run = run,
+    .mandatory = true,
 };
 
 }  // namespace ferrule

@@ -30,6 +30,7 @@ const Pass wrap_pointwise = {
       }
       return changed;
     },
+    .mandatory = true,
 };
 
 }  // namespace ferrule

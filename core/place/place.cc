@@ -50,7 +50,7 @@ class Placing {
       text += cat("\n  ", unsupported_[i]);
     if (unsupported_.size() > kMost) text += cat("\n  and ", unsupported_.size() - kMost, " more");
     text += "\n  targets.order or targets.also in the config may name more devices";
-    return Status(Code::unsupported, std::move(text));
+    return Status(Code::no_device, std::move(text));
   }
 
  private:

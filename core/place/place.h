@@ -38,7 +38,7 @@ struct Placement {
 
 // Sets Node::device of every node; bodies of control flow are placed when they are compiled.
 // Costs decide within the targets, transfers included; ties follow the targets' order.
-//   errors  unsupported: every node that no target runs, with each target's reason
+//   errors  no_device: every node that no target runs, with each target's reason
 Result<Placement> place(Graph& graph, std::span<const Target> targets, uint32_t compute);
 
 // Whether a device runs a node, as it is, wrapped as a one-node region, or by its expansion.

@@ -117,8 +117,9 @@ class Compilation {
     for (ValueId id : node.operands)
       operands.push_back(id == kNoValue ? Placed{} : placed(id, align));
     for (ValueId id : node.results) results.push_back(placed(id, align));
-    FRL_LET(const Block block,
-            encode_region(parts_.graph, node, operands, results, context_.options.gate.compute));
+    const uint32_t compute =
+        match_claims(device->row(), parts_.graph, node, context_.options.gate.compute).compute;
+    FRL_LET(const Block block, encode_region(parts_.graph, node, operands, results, compute));
     FRL_LET(parts_.kernels[i], context_.kernels->kernel(device, block));
     return {};
   }
@@ -174,12 +175,14 @@ Result<std::shared_ptr<Kernel>> KernelCache::kernel(const std::shared_ptr<Device
 Result<FuseOptions> fuse_options(const Config& config) {
   FuseOptions options;
   std::vector<std::string> names;
-  for (const Pass* pass : all_passes()) names.push_back(pass->name);
+  for (const Pass* pass : all_passes())
+    if (!pass->mandatory) names.push_back(pass->name);
   for (const std::string& name : config.list("passes.off")) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const std::string near = nearest(name, names);
-      return Status(Code::invalid_argument, cat("passes.off: want a pass, got ", name,
-                                                near.empty() ? "" : cat("; did you mean ", near)));
+      return Status(Code::invalid_argument,
+                    cat("passes.off: want passes that may be left out (", join(names), "), got ",
+                        name, near.empty() ? "" : cat("; did you mean ", near)));
     }
     options.passes_off.insert(name);
   }

@@ -16,14 +16,33 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const Config& config,
     return Status(Code::invalid_argument, cat("threads.count: want at most 4096, got ", threads));
   runtime->team_ = std::make_shared<Team>(threads ? uint32_t(threads) : available_processors());
   LoadPolicy policy;
-  policy.folders = config.list("plugins.folders");
-  policy.folders.insert(policy.folders.end(), options.folders.begin(), options.folders.end());
+  policy.folders = runtime->searched_ = config.list("plugins.folders");
+  policy.optional_folders = options.folders;
+  runtime->searched_.insert(runtime->searched_.end(), options.folders.begin(),
+                            options.folders.end());
   policy.deny = config.list("plugins.deny");
   policy.settings = config.plugin_settings();
   if (config.text("plugins.probe") == "on") policy.probe = options.probe;
   runtime->loaded_ = load_plugins(policy, runtime->team_, options.log);
   runtime->list_devices();
+  runtime->log_ = options.log;
+  runtime->log_verdicts();
   return runtime;
+}
+
+void Runtime::log(int level, const std::string& from, const std::string& text) const {
+  if (log_) log_(level, from, text);
+}
+
+// What the user denied himself is no surprise.
+void Runtime::log_verdicts() const {
+  for (const Verdict& v : loaded_.verdicts) {
+    const int level = v.loaded() || v.status.code() == Code::denied ? 2 : 1;
+    log(level, "loader",
+        v.loaded()
+            ? cat("loaded ", v.id, " ", v.version, " from ", v.path)
+            : cat("refused ", v.path, " at ", stage_name(v.stage), ": ", v.status.message()));
+  }
 }
 
 // One piece of hardware that two plugins list is found by UUID, then PCI address, never by name.
@@ -55,36 +74,56 @@ const DeviceEntry* Runtime::find(const std::string& id) const {
   return nullptr;
 }
 
+Status Runtime::check_settings() const {
+  const auto settings = config_.plugin_settings();
+  for (const Verdict& v : loaded_.verdicts)
+    if (v.status.code() == Code::invalid_argument && settings.count(v.id))
+      return Status(v.status).within(cat("plugin ", v.id));
+  return {};
+}
+
+// A device that the config names.
+Result<const DeviceEntry*> Runtime::target(const std::string& key, const std::string& id) const {
+  const auto no = [](std::string text) { return Status(Code::no_device, std::move(text)); };
+  std::vector<std::string> ids, alike;
+  for (const DeviceEntry& entry : devices_) {
+    ids.push_back(entry.id);
+    // Two short names with other beginnings are two kinds of device, not one mistyped.
+    if (!id.empty() && entry.id[0] == id[0]) alike.push_back(entry.id);
+  }
+  const DeviceEntry* entry = find(id);
+  if (!entry) {
+    const std::string near = nearest(id, alike);
+    return no(cat(key, ": want one of ",
+                  ids.empty() ? cat("none (no plugin gave a device; searched ",
+                                    searched_.empty() ? "nothing" : join(searched_), ")")
+                              : join(ids),
+                  ", got ", id, near.empty() ? "" : cat("; did you mean ", near)));
+  }
+  if (entry->row().state == FRL_DEVICE_ABSENT)
+    return no(cat(key, ": ", id, " is absent: ", entry->row().reason_text));
+  if (entry->row().state == FRL_DEVICE_PROFILE)
+    return no(cat(key, ": ", id, " is a profile, which can be planned for but not run"));
+  return entry;
+}
+
 Result<std::vector<Runtime::Allowed>> Runtime::allowed() const {
+  FRL_TRY(check_settings());
   std::vector<Allowed> out;
-  std::vector<std::string> ids;
-  for (const DeviceEntry& entry : devices_) ids.push_back(entry.id);
+  const auto is_in = [&](const DeviceEntry* entry) {
+    return std::any_of(out.begin(), out.end(), [&](const Allowed& a) { return a.device == entry; });
+  };
   for (const bool also : {false, true}) {
     const std::string key = also ? "targets.also" : "targets.order";
     for (const std::string& id : config_.list(key)) {
-      const DeviceEntry* entry = find(id);
-      if (!entry) {
-        const std::string near = nearest(id, ids);
-        return Status(
-            Code::no_device,
-            cat(key, ": want one of ", ids.empty() ? "none (no plugin gave a device)" : join(ids),
-                ", got ", id, near.empty() ? "" : cat("; did you mean ", near)));
-      }
-      if (entry->row().state == FRL_DEVICE_ABSENT)
-        return Status(Code::no_device,
-                      cat(key, ": ", id, " is absent: ", entry->row().reason_text));
-      if (entry->row().state == FRL_DEVICE_PROFILE)
-        return Status(Code::no_device,
-                      cat(key, ": ", id, " is a profile, which can be planned for but not run"));
-      if (std::none_of(out.begin(), out.end(), [&](const Allowed& a) { return a.device == entry; }))
-        out.push_back({entry, also});
+      FRL_LET(const DeviceEntry* const entry, target(key, id));
+      if (!is_in(entry)) out.push_back({entry, also});
     }
   }
   if (config_.list("targets.order").empty())
     for (const DeviceEntry& entry : devices_)
       if (entry.row().state == FRL_DEVICE_PRESENT && entry.id.find('/') == std::string::npos &&
-          std::none_of(out.begin(), out.end(),
-                       [&](const Allowed& a) { return a.device == &entry; }))
+          !is_in(&entry))
         out.push_back({&entry, false});
   if (!out.empty()) return out;
   std::string why;
@@ -93,8 +132,8 @@ Result<std::vector<Runtime::Allowed>> Runtime::allowed() const {
   for (const Verdict& verdict : verdicts())
     if (!verdict.loaded()) why += cat("; ", verdict.path, ": ", verdict.status.message());
   return Status(Code::no_device,
-                cat("devices: want at least one that is present, got none",
-                    why.empty() ? "; no plugin was found in plugins.folders" : why));
+                cat("devices: want at least one that is present, got none", why, "; searched ",
+                    searched_.empty() ? "no folder" : join(searched_)));
 }
 
 }  // namespace ferrule

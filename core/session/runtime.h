@@ -21,7 +21,8 @@ struct DeviceEntry {
 struct RuntimeOptions {
   LogSink log;                                           // empty: silence
   std::function<Status(const std::string& path)> probe;  // see LoadPolicy
-  std::vector<std::string> folders;                      // searched after plugins.folders
+  // Searched after plugins.folders; unlike those they may be missing.
+  std::vector<std::string> folders;
   bool check_plans =
       false;  // hold every plan against the independent checker; debug builds always do
 };
@@ -38,20 +39,28 @@ class Runtime {
   std::span<const DeviceEntry> devices() const { return devices_; }  // doubles left out
   std::span<const std::string> doubles() const { return doubles_; }  // "b:gpu is a:gpu (same UUID)"
   const DeviceEntry* find(const std::string& id) const;
+  // A line for RuntimeOptions::log.
+  void log(int level, const std::string& from, const std::string& text) const;
 
   // The devices that may run things, with targets.also marked.
   struct Allowed {
     const DeviceEntry* device;
     bool also;
   };
-  //   errors  no_device, with what was found and why not
+  //   errors  invalid_argument for a setting that its plugin has refused; no_device, with what was
+  //           found and why not
   Result<std::vector<Allowed>> allowed() const;
 
  private:
   void list_devices();
+  void log_verdicts() const;
+  Status check_settings() const;
+  Result<const DeviceEntry*> target(const std::string& key, const std::string& id) const;
 
   Config config_;
   bool check_plans_ = false;
+  LogSink log_;
+  std::vector<std::string> searched_;
   std::shared_ptr<Team> team_;
   Loaded loaded_;
   std::vector<DeviceEntry> devices_;

@@ -24,13 +24,18 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
   const std::string key = form_key(inputs, value_inputs_);
   for (Form& form : forms_)
     if (form.key == key) return form.last_used = ++clock_, form.compiled;
-  FRL_LET(auto compiled, compile_form(inputs));
+  FRL_LET(auto compiled, within_memory([&] { return compile_form(inputs); }));
   const auto most = size_t(std::max<int64_t>(1, runtime_->config().integer("session.executables")));
   if (forms_.size() >= most) {
     const auto oldest = [](const Form& a, const Form& b) { return a.last_used < b.last_used; };
     forms_.erase(std::min_element(forms_.begin(), forms_.end(), oldest));
   }
   forms_.push_back({form_key(inputs, value_inputs_), compiled, ++clock_});
+  const CompileReport& report = compiled->executable->report();
+  runtime_->log(3, "session",
+                cat("compiled a form: ", compiled->executable->plan().steps.size(), " steps, ",
+                    report.total_ns / 1000, " us, of which kernels ", report.kernels_ns / 1000,
+                    " us"));
   return compiled;
 }
 

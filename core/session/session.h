@@ -56,6 +56,7 @@ class Stream {
     std::unique_ptr<RunContext> context;
   };
   void carry_states(RunContext& to, const Executable& executable);
+  Result<std::vector<NamedTensor>> run_held(const NamedTensors& inputs, const RunOptions& options);
 
   std::shared_ptr<Session> session_;
   std::vector<Slot> slots_;

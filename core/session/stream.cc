@@ -53,7 +53,7 @@ void Stream::carry_states(RunContext& to, const Executable& executable) {
 
 Status Stream::run_into(const Compiled& compiled, std::span<const Tensor* const> inputs,
                         std::span<void* const> outputs, const RunOptions& options) {
-  FRL_LET(RunContext* const context, this->context(compiled));
+  FRL_LET(RunContext* const context, within_memory([&] { return this->context(compiled); }));
   input_addresses_.clear();
   for (const Tensor* tensor : inputs)
     input_addresses_.push_back(tensor ? tensor->bytes().data() : nullptr);
@@ -62,6 +62,11 @@ Status Stream::run_into(const Compiled& compiled, std::span<const Tensor* const>
 
 Result<std::vector<NamedTensor>> Stream::run(const NamedTensors& inputs,
                                              const RunOptions& options) {
+  return within_memory([&] { return run_held(inputs, options); });
+}
+
+Result<std::vector<NamedTensor>> Stream::run_held(const NamedTensors& inputs,
+                                                  const RunOptions& options) {
   FRL_LET(const auto compiled, session_->compile(inputs));
   const Executable& executable = *compiled->executable;
   std::vector<Tensor> held;  // keeps addresses alive for the run

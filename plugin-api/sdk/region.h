@@ -162,7 +162,16 @@ struct Operand {
 class Region {
  public:
   // Borrows the block, which the core has verified.
-  explicit Region(const frl_region* block) : block_(block), body_(body(0)) {}
+  explicit Region(const frl_region* block) : block_(block), body_(body(0)) {
+    operands_ = is_lone_node() ? node(body_.first_node).operands : body_.inputs;
+    arguments_.assign(n_values(), -1);
+    int place = 0;
+    for (uint32_t input : body_.inputs)
+      if (input != FRL_NO_VALUE) {
+        if (arguments_[input] < 0) arguments_[input] = place;
+        ++place;
+      }
+  }
 
   uint32_t kind() const { return block_->kind; }
   uint32_t compute() const { return block_->compute; }
@@ -187,16 +196,12 @@ class Region {
 
   // Operand i of the op or kind, wherever it comes from.
   Operand operand(size_t i) const {
-    const std::vector<uint32_t> ids =
-        is_lone_node() ? node(body_.first_node).operands : body_.inputs;
-    if (i >= ids.size() || ids[i] == FRL_NO_VALUE) return {};
-    return operand_of(value(ids[i]));
+    if (i >= operands_.size() || operands_[i] == FRL_NO_VALUE) return {};
+    return operand_of(value(operands_[i]));
   }
   // Any value that a node uses: an argument of the kernel, a literal, or neither (argument -1).
-  Operand operand_of(const Value& v) const { return {v, v.present() ? argument_of(v.id) : -1}; }
-  size_t n_operands() const {
-    return is_lone_node() ? node(body_.first_node).operands.size() : body_.inputs.size();
-  }
+  Operand operand_of(const Value& v) const { return {v, v.present() ? arguments_[v.id] : -1}; }
+  size_t n_operands() const { return operands_.size(); }
   // Result i of the op or kind; missing if the region does not give it out.
   Operand result(size_t i) const {
     if (!is_lone_node())
@@ -257,14 +262,6 @@ class Region {
     FRL_ROW(&n, block_, nodes, body_.first_node);
     return n.op == block_->kind;
   }
-  int argument_of(uint32_t id) const {
-    int place = 0;
-    for (uint32_t input : body_.inputs) {
-      if (input == id) return place;
-      place += input != FRL_NO_VALUE;
-    }
-    return -1;
-  }
   std::vector<uint32_t> list(uint32_t first, uint32_t n) const {
     std::vector<uint32_t> out(n);
     for (uint32_t i = 0; i < n; ++i) FRL_ROW(&out[i], block_, lists, first + i);
@@ -273,6 +270,8 @@ class Region {
 
   const frl_region* block_;
   Body body_;
+  std::vector<uint32_t> operands_;  // of the op or kind
+  std::vector<int> arguments_;      // by value: place in Call::args, -1 none
 };
 
 inline Value Region::value(uint32_t id) const {

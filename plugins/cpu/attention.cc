@@ -95,6 +95,7 @@ class Attention final : public frl::Kernel {
     double sums[kQueries];
     T* y = y_.out<T>(call) + (static_cast<int64_t>(b) * s_ + q0) * e_;
     std::fill_n(y, rows * e_, T{0});
+    if (t_ == 0) return;  // the sum of nothing
     std::fill_n(best, rows, -std::numeric_limits<T>::infinity());
     std::fill_n(sums, rows, 0.0);
     const int64_t end = kind_ == kCausal ? std::clamp<int64_t>(q1 + t_ - s_, 0, t_) : t_;

@@ -63,7 +63,8 @@ void norm_row(T* y, const T* x, const T* scale, const T* shift, int64_t n, doubl
   const double factor = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon);
   for (int64_t i = 0; i < n; ++i) {
     const double a = scale ? static_cast<double>(load(scale[i])) : 1;
-    const double b = shift ? static_cast<double>(load(shift[i])) : 0;
+    const double b =
+        shift ? static_cast<double>(load(shift[i])) : -0.0;  // which leaves even -0 as it is
     y[i] = store<T>((at(i) - mean) * factor * a + b);
   }
 }

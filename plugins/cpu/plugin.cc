@@ -1,4 +1,7 @@
 // The cpu backend: one inline device in host memory, its work shared over the host's team.
+#include <algorithm>
+#include <string_view>
+
 #include "plugin-api/sdk/plugin.h"
 
 #include "plugins/cpu/claims.h"
@@ -18,6 +21,9 @@ class Device final : public frl::InlineDevice {
  public:
   Device(const frl_host* host, const frl_device_row* row) : InlineDevice(host, row) {
     const std::string isa = frl::setting(host, "isa", "best");
+    constexpr std::string_view kIsas[] = {"best", "generic", "avx2", "avx512"};
+    if (std::find(std::begin(kIsas), std::end(kIsas), isa) == std::end(kIsas))
+      throw frl::Failure(FRL_INVALID, "isa: want best, generic, avx2 or avx512, got " + isa);
     context_.isa = &choose_isa(isa == "best" ? nullptr : isa.c_str());
     const std::string gemm = frl::setting(host, "gemm", "own");
     if (gemm != "own" && gemm != "openblas")

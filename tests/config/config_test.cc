@@ -28,6 +28,12 @@ TEST(Config, LaterLayersWinAndSayWhereTheyAre) {
   EXPECT_EQ(config.settings().at("threads.count").origin, "flag --threads");
 }
 
+TEST(Config, AByteOrderMarkIsNoText) {
+  Config config;
+  ASSERT_TRUE(config.add_toml("\xEF\xBB\xBF[threads]\ncount = 2\n", "a.toml", "/a").ok());
+  EXPECT_EQ(config.integer("threads.count"), 2);
+}
+
 TEST(Config, ListsAndRelativeFolders) {
   Config config;
   ASSERT_TRUE(
@@ -40,6 +46,22 @@ TEST(Config, ListsAndRelativeFolders) {
   EXPECT_THAT(config.list("targets.order"), ElementsAre("a", "b"));
   ASSERT_TRUE(config.set("targets.order", "c, d", "flag").ok());
   EXPECT_THAT(config.list("targets.order"), ElementsAre("c", "d"));
+}
+
+TEST(Config, FlagsReadTomlValues) {
+  Config config;
+  ASSERT_TRUE(config.set("plugins.deny", "[\"a,b\", 'c']", "flag").ok());
+  EXPECT_THAT(config.list("plugins.deny"), ElementsAre("a,b", "c"));
+  ASSERT_TRUE(config.set("plugins.deny", "[]", "flag").ok());
+  EXPECT_THAT(config.list("plugins.deny"), ElementsAre());
+  ASSERT_TRUE(config.set("plugin.\"org.x\".isa", "\"avx2\"", "flag").ok());
+  EXPECT_EQ(config.plugin_settings().at("org.x").at("isa"), "avx2");
+  for (const char* bad : {"[", "[a]", "\"a", "[1]\nx = 2", "[[1]]", "\"a\" b"})
+    EXPECT_FALSE(config.set("plugins.deny", bad, "flag").ok()) << bad;
+  EXPECT_THAT(config.list("plugins.deny"), ElementsAre());
+  EXPECT_THAT(config.set("gate.mode", "[\"never\", \"always\"]", "flag").message(),
+              HasSubstr("want one value"));
+  EXPECT_THAT(config.set("plugin.x", "1", "flag").message(), HasSubstr("want plugin.ID.KEY"));
 }
 
 TEST(Config, PluginSettingsKeepDottedIds) {

@@ -132,6 +132,15 @@ TEST(Flow, StatesStayInTheStream) {
   EXPECT_TRUE(same_bits(output(*first), output(*other))) << "another stream starts from zero";
 }
 
+TEST(Flow, AModeThatADeviceLacksIsNoReasonToRefuse) {
+  auto ieee = open_session("mnist_cntk"),
+       tf32 = open_session("mnist_cntk", {{"numerics.matmul", "tf32"}});
+  ASSERT_TRUE(tf32.ok()) << tf32.status().message();
+  const auto want = (*ieee)->run(mnist_input()), got = (*tf32)->run(mnist_input());
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  EXPECT_TRUE(same_bits((*got)[0].tensor, (*want)[0].tensor));
+}
+
 TEST(Flow, UnknownTargetNamesTheNearest) {
   Config config;
   ASSERT_TRUE(config.set("targets.order", "cpo", "test").ok());

@@ -168,5 +168,16 @@ TEST(Hostile, KindsAreNotInferredHere) {
   EXPECT_EQ(result.status().code(), Code::internal);
 }
 
+TEST(Hostile, NoMemoryIsAStatus) {
+  const auto make = [](int64_t extent) {
+    return within_memory([&]() -> Result<Tensor> { return Tensor({Type::f32, Shape{extent}}); });
+  };
+  EXPECT_TRUE(make(4).ok());
+  const Status status = make(int64_t(1) << 50).status();
+  EXPECT_EQ(status.code(), Code::no_memory);
+  EXPECT_EQ(status.message(),
+            "memory: want 4503599627370496 bytes for f32[1125899906842624], got none");
+}
+
 }  // namespace
 }  // namespace ferrule

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include "core/base/text.h"
 #include "tools/ferrule/inputs.h"
@@ -55,18 +54,19 @@ std::string regions_json(const Executable& executable, const std::vector<StepTim
   return out + "]";
 }
 
-void print_text(const Executable& executable, std::vector<StepTime> times, size_t most) {
+void print_steps(const Executable& executable, std::vector<StepTime> times, size_t most) {
   const Graph& graph = executable.graph();
   std::sort(times.begin(), times.end(),
             [](const StepTime& a, const StepTime& b) { return a.ns > b.ns; });
   uint64_t total = 0;
   for (const StepTime& time : times) total += time.ns;
   for (size_t i = 0; i < std::min(most, times.size()); ++i)
-    std::printf("  %9.1f us  %4.1f %%  %s  %s  %s\n", double(times[i].ns) / 1000,
-                100.0 * double(times[i].ns) / double(std::max<uint64_t>(total, 1)),
-                op_row(graph.node(times[i].node).op).name,
-                to_string(graph.type(graph.node(times[i].node).results[0])).c_str(),
-                graph.source_text(graph.node(times[i].node)).substr(0, 80).c_str());
+    print(format(
+        "  %9.1f us  %4.1f %%  %s  %s  %s\n", double(times[i].ns) / 1000,
+        100.0 * double(times[i].ns) / double(std::max<uint64_t>(total, 1)),
+        op_row(graph.node(times[i].node).op).name,
+        to_string(graph.type(graph.node(times[i].node).results[0])).c_str(),
+        printable(graph.source_text(graph.node(times[i].node)).substr(0, 80), false).c_str()));
 }
 
 uint64_t peak_bytes() {
@@ -104,7 +104,7 @@ Status measure(Stream& stream, const Prepared& prepared, int64_t repeat, Measure
 
 void print_json(const Executable& executable, const Measured& m, uint64_t packed_bytes) {
   const Plan& plan = executable.plan();
-  std::printf(
+  print(format(
       "{\"median_ms\": %.6f, \"best_ms\": %.6f, \"first_ms\": %.6f, \"load_ms\": %.3f, "
       "\"repeat\": %zu, \"planned_bytes\": %llu, \"live_bytes\": %llu, \"peak_bytes\": %llu, "
       "\"packed_bytes\": %llu, \"kernels\": %zu, \"regions\": %s}\n",
@@ -112,41 +112,36 @@ void print_json(const Executable& executable, const Measured& m, uint64_t packed
       static_cast<unsigned long long>(plan.planned_bytes()),
       static_cast<unsigned long long>(plan.live_bytes),
       static_cast<unsigned long long>(peak_bytes()), static_cast<unsigned long long>(packed_bytes),
-      m.steps.size(), regions_json(executable, m.steps).c_str());
+      m.steps.size(), regions_json(executable, m.steps).c_str()));
 }
 
 void print_summary(const Executable& executable, const Measured& m, uint64_t packed_bytes) {
   const Plan& plan = executable.plan();
-  std::printf(
+  print(format(
       "median %.3f ms, best %.3f ms over %zu runs; first run %.3f ms; load and compile %.1f ms\n",
-      median(m.times_ms), m.best(), m.times_ms.size(), m.first_ms, m.load_ms);
-  std::printf(
+      median(m.times_ms), m.best(), m.times_ms.size(), m.first_ms, m.load_ms));
+  print(format(
       "arena %.2f MiB planned, %.2f MiB alive at once; packed parameters %.2f MiB; process peak "
       "%.1f MiB; %zu kernels\n",
       double(plan.planned_bytes()) / (1 << 20), double(plan.live_bytes) / (1 << 20),
-      double(packed_bytes) / (1 << 20), double(peak_bytes()) / (1 << 20), m.steps.size());
-  print_text(executable, m.steps, 20);
+      double(packed_bytes) / (1 << 20), double(peak_bytes()) / (1 << 20), m.steps.size()));
+  print_steps(executable, m.steps, 20);
 }
 
-int run(const Arguments& arguments) {
-  const auto repeat = arguments.integer("--repeat", 10);
-  if (!repeat.ok()) return fail(repeat.status());
-  if (*repeat < 1)
-    return fail(Status(Code::invalid_argument, cat("--repeat: want 1 or more, got ", *repeat)));
+Result<int> run(const Arguments& arguments) {
+  FRL_LET(const int64_t repeat, arguments.integer("--repeat", 10, 1));
   Arguments with_inputs = arguments;
-  if (!with_inputs.has("--random-inputs")) with_inputs.values_["--random-inputs"] = {"0"};
+  if (!with_inputs.has("--random-inputs")) with_inputs.add("--random-inputs", "0");
   const auto start = Clock::now();
-  auto call = open_call(with_inputs);
-  if (!call.ok()) return fail(call.status());
-  auto prepared = prepare(*call);
-  if (!prepared.ok()) return fail(prepared.status());
-  Stream stream(call->session);
+  FRL_LET(ModelCall call, open_call(with_inputs));
+  FRL_LET(const Prepared prepared, prepare(call));
+  Stream stream(call.session);
   Measured measured;
   measured.load_ms = ms_since(start);
-  if (Status s = measure(stream, *prepared, *repeat, measured); !s.ok()) return fail(s);
-  const auto print = arguments.has("--json") ? print_json : print_summary;
-  print(*prepared->compiled->executable, measured,
-        call->session->context().parameters->size_bytes());
+  FRL_TRY(measure(stream, prepared, repeat, measured));
+  const auto print_result = arguments.has("--json") ? print_json : print_summary;
+  print_result(*prepared.compiled->executable, measured,
+               call.session->context().parameters->size_bytes());
   return kFine;
 }
 

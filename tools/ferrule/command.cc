@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -26,33 +28,43 @@ std::vector<std::string> own_folders() {
   std::error_code code;
   const fs::path self = fs::read_symlink("/proc/self/exe", code).parent_path();
   if (code) return {};
-  return {(self.parent_path() / "plugins").string(),
+  return {(self / "plugins").string(), (self.parent_path() / "plugins").string(),
           (self.parent_path() / "lib" / "ferrule" / "plugins").string()};
 }
 
 }  // namespace
 
+bool Arguments::has(const std::string& name) const {
+  return std::any_of(given_.begin(), given_.end(), [&](const auto& g) { return g.first == name; });
+}
+
 std::string Arguments::text(const std::string& name, const std::string& fallback) const {
-  const auto found = values_.find(name);
-  return found == values_.end() || found->second.empty() ? fallback : found->second.back();
+  const auto all = list(name);
+  return all.empty() ? fallback : all.back();
 }
 
-const std::vector<std::string>& Arguments::list(const std::string& name) const {
-  static const std::vector<std::string> kNone;
-  const auto found = values_.find(name);
-  return found == values_.end() ? kNone : found->second;
+std::vector<std::string> Arguments::list(const std::string& name) const {
+  std::vector<std::string> out;
+  for (const auto& [given, value] : given_)
+    if (given == name) out.push_back(value);
+  return out;
 }
 
-Result<int64_t> Arguments::integer(const std::string& name, int64_t fallback) const {
+Result<int64_t> Arguments::integer(const std::string& name, int64_t fallback, int64_t least) const {
   if (!has(name)) return fallback;
-  if (const auto value = parse_int(text(name))) return *value;
-  return Status(Code::invalid_argument, cat(name, ": want an integer, got ", text(name)));
+  const auto value = parse_int(text(name));
+  if (value && *value >= least) return *value;
+  const std::string want =
+      least == INT64_MIN ? "an integer" : cat("an integer of ", least, " or more");
+  return Status(Code::invalid_argument, cat(name, ": want ", want, ", got ", text(name)));
 }
 
-Result<double> Arguments::number(const std::string& name, double fallback) const {
+Result<double> Arguments::tolerance(const std::string& name, double fallback) const {
   if (!has(name)) return fallback;
-  if (const auto value = parse_double(text(name))) return *value;
-  return Status(Code::invalid_argument, cat(name, ": want a number, got ", text(name)));
+  if (const auto value = parse_double(text(name)); value && std::isfinite(*value) && *value >= 0)
+    return *value;
+  return Status(Code::invalid_argument,
+                cat(name, ": want a finite number of 0 or more, got ", text(name)));
 }
 
 Result<std::pair<std::string, std::string>> name_and_value(const std::string& text,
@@ -67,23 +79,50 @@ Result<Config> make_config(const Arguments& arguments) {
   Config config;
   FRL_TRY(config.add_standard_files("."));
   for (const std::string& path : arguments.list("--config")) FRL_TRY(config.add_file(path));
-  for (const std::string& text : arguments.list("--set")) {
-    FRL_LET(const auto pair, name_and_value(text, "--set"));
-    FRL_TRY(config.set(pair.first, pair.second, "flag --set"));
+  std::vector<std::string> folders, targets;
+  for (const auto& [name, value] : arguments.given()) {
+    if (name == "--set") {
+      FRL_LET(const auto pair, name_and_value(value, "--set"));
+      FRL_TRY(config.set(pair.first, pair.second, "flag --set"));
+    } else if (name == "--target") {
+      targets.push_back(value);
+      FRL_TRY(config.set_list("targets.order", targets, "flag --target"));
+    } else if (name == "--threads") {
+      FRL_TRY(config.set("threads.count", value, "flag --threads"));
+    } else if (name == "--plugins") {
+      folders.push_back(fs::absolute(value).lexically_normal().string());
+    }
   }
-  if (arguments.has("--target"))
-    FRL_TRY(config.set("targets.order", join(arguments.list("--target"), ","), "flag --target"));
-  if (arguments.has("--threads"))
-    FRL_TRY(config.set("threads.count", arguments.text("--threads"), "flag --threads"));
-  if (arguments.has("--plugins")) {
-    std::vector<std::string> folders;
-    for (const std::string& folder : arguments.list("--plugins"))
-      folders.push_back(fs::absolute(folder).lexically_normal().string());
-    for (const std::string& folder : config.list("plugins.folders")) folders.push_back(folder);
-    FRL_TRY(config.set("plugins.folders", join(folders, ","), "flag --plugins"));
-  }
+  if (folders.empty()) return config;
+  for (const std::string& folder : config.list("plugins.folders")) folders.push_back(folder);
+  FRL_TRY(config.set_list("plugins.folders", folders, "flag --plugins"));
   return config;
 }
+
+namespace {
+
+// A file's settings may be for a plugin that another machine has; a flag's are for this call.
+Status check_plugin_flags(const Arguments& arguments, const Runtime& runtime) {
+  std::vector<std::string> ids;
+  for (const Verdict& verdict : runtime.verdicts())
+    if (!verdict.id.empty()) ids.push_back(verdict.id);
+  Config flags;
+  for (const std::string& text : arguments.list("--set")) {
+    FRL_LET(const auto pair, name_and_value(text, "--set"));
+    FRL_TRY(flags.set(pair.first, pair.second, "flag --set"));
+  }
+  for (const auto& [id, settings] : flags.plugin_settings()) {
+    if (std::find(ids.begin(), ids.end(), id) != ids.end()) continue;
+    const std::string near = nearest(id, ids);
+    return Status(Code::invalid_argument,
+                  cat("--set plugin: want the id of a plugin that was found (",
+                      ids.empty() ? "there is none" : join(ids), "), got ", id,
+                      near.empty() ? "" : cat("; did you mean ", near)));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans) {
   FRL_LET(const Config config, make_config(arguments));
@@ -91,19 +130,17 @@ Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool c
   RuntimeOptions options;
   options.log = [most](int level, const std::string& from, const std::string& text) {
     if (level <= most)
-      std::fprintf(stderr, "%s: %s: %s\n", kLevels[level], from.c_str(), text.c_str());
+      std::fprintf(stderr, "%s: %s: %s\n", kLevels[level], printable(from, false).c_str(),
+                   printable(text, true).c_str());
   };
   options.probe = [timeout_ms = config.integer("plugins.probe_ms")](const std::string& path) {
     return probe_in_child(path, timeout_ms);
   };
   options.folders = own_folders();
   options.check_plans = check_plans;
-  return Runtime::open(config, options);
-}
-
-int fail(const Status& status) {
-  std::fprintf(stderr, "ferrule: %s\n", status.message().c_str());
-  return status.code() == Code::no_device ? kNoDevice : kBadUsage;
+  FRL_LET(auto runtime, Runtime::open(config, options));
+  FRL_TRY(check_plugin_flags(arguments, *runtime));
+  return runtime;
 }
 
 void Progress::show(const std::string& text) {

@@ -2,17 +2,15 @@
 // row in main.cc.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/session/session.h"
+#include "tools/ferrule/print.h"
 
 namespace ferrule::cli {
-
-// Exit codes.
-constexpr int kFine = 0, kBadResult = 1, kBadUsage = 2, kNoDevice = 3;
 
 struct OptionRow {
   const char* name;   // "--input", or "MODEL" for a positional argument
@@ -25,41 +23,48 @@ struct OptionRow {
 // Parsed arguments of one call.
 class Arguments {
  public:
-  bool has(const std::string& name) const { return values_.count(name) != 0; }
+  using Given = std::vector<std::pair<std::string, std::string>>;
+  const Given& given() const { return given_; }  // in the order of the command line
+  void add(std::string name, std::string value) {
+    given_.emplace_back(std::move(name), std::move(value));
+  }
+  bool has(const std::string& name) const;
   std::string text(const std::string& name, const std::string& fallback = {}) const;
-  const std::vector<std::string>& list(const std::string& name) const;
+  std::vector<std::string> list(const std::string& name) const;
   //   errors  invalid_argument naming the option
-  Result<int64_t> integer(const std::string& name, int64_t fallback) const;
-  Result<double> number(const std::string& name, double fallback) const;
+  Result<int64_t> integer(const std::string& name, int64_t fallback,
+                          int64_t least = INT64_MIN) const;
+  // A tolerance: finite, 0 or more.
+  Result<double> tolerance(const std::string& name, double fallback) const;
 
-  std::map<std::string, std::vector<std::string>> values_;
+ private:
+  Given given_;
 };
 
 struct Command {
   const char* name;
   const char* doc;
   std::vector<OptionRow> options;
-  int (*run)(const Arguments&);
+  Result<int> (*run)(const Arguments&);  // the exit code
 };
-
-// Options that every command has: --config, --target, --threads, --plugins, --set, --json.
-std::span<const OptionRow> common_options();
 
 struct Parsed {
-  const Command* command = nullptr;
+  const Command* command = nullptr;  // null: print the text
   Arguments arguments;
-  int exit_code = kFine;  // when command is null: help was printed, or the usage was wrong
+  std::string text;  // help or the version
 };
-Parsed parse(int argc, char** argv, std::span<const Command* const> commands);
+// Options that every command has, before it or behind it: --config, --target, --threads, --plugins,
+// --set, --json.
+//   errors  invalid_argument with what was wanted
+Result<Parsed> parse(std::span<char* const> words, std::span<const Command* const> commands);
 
 // ---- what commands share ----
 
-// The config with its layers, flags last.
+// The config with its layers; flags in the order in which they stand.
 Result<Config> make_config(const Arguments& arguments);
-// Plugins loaded: from the config's folders, then the folder beside this program.
+// Plugins loaded: from the config's folders, then those beside this program.
+//   errors  a --set of a plugin that was not found is invalid_argument
 Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans = false);
-// Prints "ferrule: MESSAGE" and gives the exit code that belongs to the code.
-int fail(const Status& status);
 
 // "NAME=FILE" in two.
 Result<std::pair<std::string, std::string>> name_and_value(const std::string& text,

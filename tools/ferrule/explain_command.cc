@@ -1,6 +1,4 @@
 // explain: what ran where, what was fused, what was not and why.
-#include <cstdio>
-
 #include "core/base/text.h"
 #include "tools/ferrule/inputs.h"
 #include "tools/ferrule/report.h"
@@ -15,22 +13,22 @@ struct Format {
 constexpr Format kFormats[] = {
     {"text", explain_text}, {"json", explain_json}, {"html", explain_html}, {"dot", explain_dot}};
 
-int run(const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   const std::string wanted = arguments.text("--format", arguments.has("--json") ? "json" : "text");
   const Format* format = nullptr;
   for (const Format& row : kFormats)
     if (wanted == row.name) format = &row;
   if (!format)
-    return fail(Status(Code::invalid_argument,
-                       cat("--format: want text, json, html or dot, got ", wanted)));
+    return Status(Code::invalid_argument,
+                  cat("--format: want text, json, html or dot, got ", wanted));
+  if (arguments.has("--json") && wanted != "json")
+    return Status(Code::invalid_argument, cat("--format: want json beside --json, got ", wanted));
   Arguments with_inputs = arguments;
-  if (!with_inputs.has("--random-inputs")) with_inputs.values_["--random-inputs"] = {"0"};
-  auto call = open_call(with_inputs);
-  if (!call.ok()) return fail(call.status());
-  const auto compiled = call->session->compile(call->inputs);
-  if (!compiled.ok()) return fail(compiled.status());
-  const std::string text = format->write(*call->session, *(*compiled)->executable);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!with_inputs.has("--random-inputs")) with_inputs.add("--random-inputs", "0");
+  FRL_LET(const ModelCall call, open_call(with_inputs));
+  FRL_LET(const auto compiled, call.session->compile(call.inputs));
+  const std::string text = format->write(*call.session, *compiled->executable);
+  format->write == explain_text ? print_text(text) : print(text);
   return kFine;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/ferrule/inputs.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -17,40 +18,105 @@ constexpr OptionRow kOptions[] = {
      "an input that keeps its value from run to run, and the output that renews it", true},
 };
 
+std::string number(double x) { return std::isnan(x) ? "nan" : format("%.6g", x); }
+
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-Result<Shape> shape_for(const ModelValue& value, const std::map<std::string, std::string>& given) {
+constexpr int64_t kMostShown = 16;                 // elements of a result
+constexpr int64_t kMostMadeUp = int64_t(4) << 30;  // bytes of one made-up input
+
+using Pairs = std::map<std::string, std::string>;
+
+Result<Pairs> pairs(const Arguments& arguments, const char* option) {
+  Pairs out;
+  for (const std::string& text : arguments.list(option)) {
+    FRL_LET(auto pair, name_and_value(text, option));
+    if (!out.insert(pair).second)
+      return Status(Code::invalid_argument,
+                    cat(option, ": want each name once, got ", pair.first, " twice"));
+  }
+  return out;
+}
+
+// "[batch,1,height,width]"
+std::string dims_text(const ModelValue& value) {
+  std::string out = "[";
+  for (const ModelDim& dim : value.dims)
+    out += cat(out.size() > 1 ? "," : "", dim.extent >= 0      ? std::to_string(dim.extent)
+                                          : dim.symbol.empty() ? "?"
+                                                               : dim.symbol);
+  return out + "]";
+}
+
+Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
   std::vector<int64_t> extents;
   if (const auto found = given.find(value.name); found != given.end()) {
     if (found->second.empty()) return Shape();
     for (const std::string& part : split(found->second, ',')) {
       const auto extent = parse_int(trim(part));
-      if (!extent)
+      if (!extent || *extent < 0)
         return Status(Code::invalid_argument,
-                      cat("--shape ", value.name, ": want extents, got ", part));
+                      cat("--shape ", value.name, ": want extents of 0 or more as in ",
+                          dims_text(value), ", got ", found->second));
       extents.push_back(*extent);
     }
-  } else {
-    for (const ModelDim& dim : value.dims) {
-      if (dim.extent < 0)
-        return Status(Code::invalid_argument, cat("input ", value.name, ": the model leaves ",
-                                                  dim.symbol.empty() ? "an extent" : dim.symbol,
-                                                  " open; want --shape ", value.name, "=..."));
-      extents.push_back(dim.extent);
-    }
+    return Shape::checked(extents);
   }
+  const bool open = std::any_of(value.dims.begin(), value.dims.end(),
+                                [](const ModelDim& dim) { return dim.extent < 0; });
+  if (open || !value.has_shape)
+    return Status(
+        Code::invalid_argument,
+        cat("input ", value.name, ": want --shape ", value.name, "=... since the model ",
+            open ? cat("declares ", dims_text(value)) : "declares no shape", ", got none"));
+  for (const ModelDim& dim : value.dims) extents.push_back(dim.extent);
   return Shape::checked(extents);
 }
 
-Result<std::map<std::string, std::string>> pairs(const Arguments& arguments, const char* option) {
-  std::map<std::string, std::string> out;
-  for (const std::string& text : arguments.list(option)) {
-    FRL_LET(auto pair, name_and_value(text, option));
-    out[pair.first] = pair.second;
+// A shape that nothing is made up for would be a setting without an effect.
+Status check_shapes(const Model& model, const ModelCall& call, const SessionOptions& options,
+                    const Pairs& shapes, bool made_up) {
+  std::vector<std::string> names;
+  for (const ModelValue& value : model.inputs()) names.push_back(value.name);
+  for (const auto& [name, shape] : shapes) {
+    const auto value = std::find_if(model.inputs().begin(), model.inputs().end(),
+                                    [&](const ModelValue& v) { return v.name == name; });
+    const std::string near = nearest(name, names);
+    if (value == model.inputs().end())
+      return Status(Code::invalid_argument,
+                    cat("--shape: want one of ", join(names), ", got ", name,
+                        near.empty() ? "" : cat("; did you mean ", near)));
+    const char* why = call.inputs.count(name)      ? "that --input gives"
+                      : options.states.count(name) ? "that is a state"
+                      : value->has_default         ? "that the model has a default for"
+                      : made_up                    ? nullptr
+                                                   : "without --random-inputs";
+    if (why)
+      return Status(Code::invalid_argument,
+                    cat("--shape: want an input that is made up, got ", name, ", ", why));
   }
-  return out;
+  return {};
+}
+
+Status make_up(const Model& model, const SessionOptions& options, const Pairs& shapes, int64_t seed,
+               NamedTensors& inputs) {
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    const ModelValue& value = model.inputs()[i];
+    if (inputs.count(value.name) || value.has_default || options.states.count(value.name)) continue;
+    if (value.type == Type::none)
+      return Status(Code::unsupported,
+                    cat("input ", value.name, ": cannot make up ", value.type_text));
+    FRL_LET(const Shape shape, shape_for(value, shapes));
+    const TensorType type{value.type, shape};
+    int64_t size = 0;
+    if (!checked_mul(shape.n_elements(), size_bytes(value.type), &size) || size > kMostMadeUp)
+      return Status(Code::out_of_limits, cat("input ", value.name, ": want at most ", kMostMadeUp,
+                                             " bytes to make up, got ", to_string(type)));
+    inputs[value.name] = random_tensor(type, uint64_t(seed) + i);
+  }
+  return {};
 }
 
 }  // namespace
@@ -74,26 +140,19 @@ Tensor random_tensor(const TensorType& type, uint64_t seed) {
 Result<ModelCall> open_call(const Arguments& arguments) {
   ModelCall call;
   FRL_LET(Model model, Model::load(arguments.text("MODEL")));
-  FRL_LET(const auto shapes, pairs(arguments, "--shape"));
+  FRL_LET(const Pairs shapes, pairs(arguments, "--shape"));
   SessionOptions options;
   FRL_LET(options.states, pairs(arguments, "--state"));
-  FRL_LET(const auto files, pairs(arguments, "--input"));
+  FRL_LET(const Pairs files, pairs(arguments, "--input"));
   for (const auto& [name, path] : files) {
+    if (path.empty())
+      return Status(Code::invalid_argument, cat("--input ", name, ": want a file, got nothing"));
     FRL_LET(call.inputs[name], ends_with(path, ".pb") ? load_tensor(path) : read_npy(path));
   }
-  if (arguments.has("--random-inputs")) {
-    FRL_LET(const int64_t seed, arguments.integer("--random-inputs", 0));
-    for (size_t i = 0; i < model.inputs().size(); ++i) {
-      const ModelValue& value = model.inputs()[i];
-      if (call.inputs.count(value.name) || value.has_default || options.states.count(value.name))
-        continue;
-      FRL_LET(const Shape shape, shape_for(value, shapes));
-      if (value.type == Type::none)
-        return Status(Code::unsupported,
-                      cat("input ", value.name, ": cannot make up ", value.type_text));
-      call.inputs[value.name] = random_tensor({value.type, shape}, uint64_t(seed) + i);
-    }
-  }
+  FRL_LET(const int64_t seed, arguments.integer("--random-inputs", 0));
+  const bool made_up = arguments.has("--random-inputs");
+  FRL_TRY(check_shapes(model, call, options, shapes, made_up));
+  if (made_up) FRL_TRY(make_up(model, options, shapes, seed, call.inputs));
   FRL_LET(auto runtime, open_runtime(arguments));
   FRL_LET(call.session, Session::open(std::move(runtime), std::move(model), std::move(options)));
   return call;
@@ -114,7 +173,10 @@ std::string summary(const Tensor& tensor) {
     sum += x;
     if (best < 0 || x > tensor.at_f64(best)) best = i;
   }
-  if (n == 1) return cat(out, "  ", tensor.at_f64(0));
+  if (n == 1)
+    return cat(
+        out, "  ",
+        is_float(tensor.element()) ? number(tensor.at_f64(0)) : std::to_string(tensor.at_i64(0)));
   if (best >= 0) {
     std::string at;
     int64_t rest = best;
@@ -122,12 +184,15 @@ std::string summary(const Tensor& tensor) {
       at = cat(rest % tensor.shape()[axis], at.empty() ? "" : ",", at);
       rest /= tensor.shape()[axis];
     }
-    char numbers[96];
-    std::snprintf(numbers, sizeof numbers, "  max %.6g at [%s]  mean %.6g", tensor.at_f64(best),
-                  at.c_str(), sum / double(n - n_nan));
-    out += numbers;
+    out += cat("  max ", number(tensor.at_f64(best)), " at [", at, "]  mean ",
+               number(sum / double(n - n_nan)));
   }
-  return n_nan ? cat(out, "  nan ", n_nan) : out;
+  if (n_nan) out += cat("  nan ", n_nan);
+  if (n > kMostShown) return out;
+  for (int64_t i = 0; i < n; ++i)
+    out += cat(i ? ", " : "  [", is_float(tensor.element()) ? number(tensor.at_f64(i))
+                                                            : std::to_string(tensor.at_i64(i)));
+  return out + "]";
 }
 
 }  // namespace ferrule::cli

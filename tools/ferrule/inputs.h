@@ -10,6 +10,7 @@ std::span<const OptionRow> input_options();
 
 // --input NAME=FILE.npy, --random-inputs SEED with --shape NAME=1,2,3 for extents that the model
 // leaves open, --state IN=OUT.
+//   errors  also a --shape that has no effect, and a name given twice
 struct ModelCall {
   std::shared_ptr<Session> session;
   NamedTensors inputs;
@@ -19,7 +20,7 @@ Result<ModelCall> open_call(const Arguments& arguments);
 // Floats uniform in -1 .. 1, integers in 0 .. 9, bools even; the same for the same seed everywhere.
 Tensor random_tensor(const TensorType& type, uint64_t seed);
 
-// "f32[1,10]  max 0.98 at [0,3]  mean 0.1  nan 0": one line.
+// "f32[1,3]  max 0.98 at [0,2]  mean 0.1  [0.1, -0.78, 0.98]": one line; elements of small ones.
 std::string summary(const Tensor& tensor);
 
 }  // namespace ferrule::cli

@@ -1,6 +1,5 @@
 // plugins, devices, ops, config: what there is.
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/text.h"
 #include "tools/ferrule/command.h"
@@ -8,8 +7,6 @@
 
 namespace ferrule::cli {
 namespace {
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 const char* state_name(uint32_t state) {
   constexpr const char* kNames[] = {"present", "absent", "profile"};
@@ -29,16 +26,16 @@ std::string plugins_json(const Runtime& runtime) {
   return out + "\n]\n";
 }
 
-int run_plugins(const Arguments& arguments) {
-  if (arguments.has("--probe")) return run_probe(arguments.text("--probe"));
-  auto runtime = open_runtime(arguments);
-  if (!runtime.ok()) return fail(runtime.status());
-  if (arguments.has("--json")) return print(plugins_json(**runtime)), kFine;
-  for (const Verdict& v : (*runtime)->verdicts())
-    print(v.loaded() ? cat("loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
-                     : cat("refused  ", v.path, "\n         at ", stage_name(v.stage), ": ",
-                           v.status.message(), "\n"));
-  if ((*runtime)->verdicts().empty())
+Result<int> run_plugins(const Arguments& arguments) {
+  if (arguments.has("--probe"))
+    return run_probe(arguments.text("--probe"), arguments.has("--json"));
+  FRL_LET(const auto runtime, open_runtime(arguments));
+  if (arguments.has("--json")) return print(plugins_json(*runtime)), kFine;
+  for (const Verdict& v : runtime->verdicts())
+    print_text(v.loaded() ? cat("loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
+                          : cat("refused  ", v.path, "\n         at ", stage_name(v.stage), ": ",
+                                v.status.message(), "\n"));
+  if (runtime->verdicts().empty())
     print("no plugin files were found; plugins.folders in the config names the folders\n");
   return kFine;
 }
@@ -62,26 +59,25 @@ std::string devices_json(const Runtime& runtime) {
   return out + "\n]\n";
 }
 
-int run_devices(const Arguments& arguments) {
-  auto runtime = open_runtime(arguments);
-  if (!runtime.ok()) return fail(runtime.status());
+Result<int> run_devices(const Arguments& arguments) {
+  FRL_LET(const auto runtime, open_runtime(arguments));
   if (arguments.has("--json")) {
-    print(devices_json(**runtime));
+    print(devices_json(*runtime));
   } else {
-    for (const DeviceEntry& entry : (*runtime)->devices()) {
+    for (const DeviceEntry& entry : runtime->devices()) {
       const DeviceRow& row = entry.row();
-      print(cat(entry.id, "  ", state_name(row.state), "  ", row.architecture,
-                row.driver.empty() ? "" : cat("  driver ", row.driver), "  ", row.claims.size(),
-                " claims  by ", entry.driver->id(),
-                row.reason_text.empty() ? "" : cat("\n  ", row.reason_text), "\n"));
-      for (const std::string& voided : row.voided) print(cat("  left out: ", voided, "\n"));
+      print_text(cat(entry.id, "  ", state_name(row.state), "  ", row.architecture,
+                     row.driver.empty() ? "" : cat("  driver ", row.driver), "  ",
+                     row.claims.size(), " claims  by ", entry.driver->id(),
+                     row.reason_text.empty() ? "" : cat("\n  ", row.reason_text), "\n"));
+      for (const std::string& voided : row.voided) print_text(cat("  left out: ", voided, "\n"));
     }
-    for (const std::string& text : (*runtime)->doubles()) print(cat(text, "\n"));
-    for (const Verdict& v : (*runtime)->verdicts())
-      if (!v.loaded()) print(cat("no device from ", v.path, ": ", v.status.message(), "\n"));
+    for (const std::string& text : runtime->doubles()) print_text(cat(text, "\n"));
+    for (const Verdict& v : runtime->verdicts())
+      if (!v.loaded()) print_text(cat("no device from ", v.path, ": ", v.status.message(), "\n"));
   }
-  const auto allowed = (*runtime)->allowed();
-  return allowed.ok() ? kFine : fail(allowed.status());
+  const auto allowed = runtime->allowed();
+  return allowed.ok() ? kFine : complain(allowed.status());  // the list is the document
 }
 
 // ---- ops ----
@@ -93,15 +89,14 @@ std::string types_text(uint64_t mask) {
   return out;
 }
 
-int run_ops(const Arguments& arguments) {
-  auto runtime = open_runtime(arguments);
-  if (!runtime.ok()) return fail(runtime.status());
+Result<int> run_ops(const Arguments& arguments) {
+  FRL_LET(const auto runtime, open_runtime(arguments));
   constexpr const char* kForms[] = {"pointwise", "plain", "control", "closed", "open"};
   const bool json = arguments.has("--json");
   std::string out = json ? "[" : "";
   for (const OpRow& row : op_rows()) {
     std::string claimed;
-    for (const DeviceEntry& entry : (*runtime)->devices()) {
+    for (const DeviceEntry& entry : runtime->devices()) {
       bool has = find_claim(entry.row(), row.id) != nullptr;
       if (const Claim* pointwise = find_claim(entry.row(), FRL_OP_pointwise);
           pointwise && row.form == Form::pointwise)
@@ -120,7 +115,8 @@ int run_ops(const Arguments& arguments) {
           kForms[size_t(row.form)], "  [", claimed.empty() ? "-" : claimed, "]  ", row.doc, "\n");
   }
   print(json ? out + "\n]\n" : out);
-  return kFine;
+  const auto allowed = runtime->allowed();
+  return allowed.ok() || !arguments.has("--target") ? kFine : complain(allowed.status());
 }
 
 // ---- config ----
@@ -129,15 +125,13 @@ std::string value_text(const Setting& setting) {
   return setting.values.size() == 1 ? setting.values[0] : cat("[", join(setting.values), "]");
 }
 
-int run_config(const Arguments& arguments) {
+Result<int> run_config(const Arguments& arguments) {
   if (arguments.text("ACTION", "show") != "show")
-    return fail(
-        Status(Code::invalid_argument, cat("config: want show, got ", arguments.text("ACTION"))));
-  const auto config = make_config(arguments);
-  if (!config.ok()) return fail(config.status());
+    return Status(Code::invalid_argument, cat("config: want show, got ", arguments.text("ACTION")));
+  FRL_LET(const Config config, make_config(arguments));
   const bool json = arguments.has("--json");
   std::string out = json ? "{" : "";
-  for (const auto& [key, setting] : config->settings()) {
+  for (const auto& [key, setting] : config.settings()) {
     if (json) {
       std::string values;
       for (const std::string& value : setting.values)
@@ -149,7 +143,7 @@ int run_config(const Arguments& arguments) {
                  arguments.has("--origin") ? cat("    # ", setting.origin) : "", "\n");
     }
   }
-  print(json ? out + "\n}\n" : out);
+  json ? print(out + "\n}\n") : print_text(out);
   return kFine;
 }
 

@@ -35,8 +35,8 @@ struct Case {
 };
 
 // manifest.json, stream.json, and ONNX test data (model.onnx beside test_data_set_*), searched
-// below the folder in order of name. A file that cannot be read is a case with a problem, not an
-// end.
+// below the folder in order of name. A file or folder that cannot be read is a case with a problem,
+// not an end.
 struct Found {
   Case a_case;
   Status problem;

@@ -14,6 +14,7 @@
 
 #include "core/base/text.h"
 #include "core/driver/loader.h"
+#include "tools/ferrule/print.h"
 
 namespace ferrule::cli {
 namespace {
@@ -75,17 +76,21 @@ Status probe_in_child(const std::string& path, int64_t timeout_ms) {
   return verdict(cat("it ended early with exit code ", WEXITSTATUS(status), " and no answer"));
 }
 
-int run_probe(const std::string& path) {
+Result<int> run_probe(const std::string& path, bool json) {
+  const bool asked = ::fcntl(3, F_GETFD) >= 0;
   const rlimit limit{rlim_t(8) << 30, rlim_t(8) << 30};
   ::setrlimit(RLIMIT_AS, &limit);
   Verdict verdict;
   auto driver = load_plugin(path, std::make_shared<Team>(1), {}, &verdict);
-  const std::string answer =
-      driver.ok() ? std::string(kToken)
-                  : cat(kReason, stage_name(verdict.stage), ": ", verdict.status.message());
+  const std::string why = cat(stage_name(verdict.stage), ": ", verdict.status.message());
+  const std::string answer = driver.ok() ? std::string(kToken) : cat(kReason, why);
+  Status status = driver.ok() ? Status() : Status(driver.status().code(), cat(path, ": ", why));
   driver = Status();  // closing belongs to what is tried
-  const ssize_t n = ::write(3, answer.data(), answer.size());
-  return n == ssize_t(answer.size()) ? 0 : 1;
+  if (asked && ::write(3, answer.data(), answer.size()) == ssize_t(answer.size())) return kFine;
+  FRL_TRY(std::move(status));
+  json ? print(cat("{\"path\": ", json_quote(path), ", \"loaded\": true}\n"))
+       : print_text(cat("loaded   ", verdict.id, " ", verdict.version, "  ", path, "\n"));
+  return kFine;
 }
 
 }  // namespace ferrule::cli

@@ -1,5 +1,6 @@
 // explain as JSON, HTML and dot.
 #include "core/base/text.h"
+#include "tools/ferrule/print.h"
 #include "tools/ferrule/report.h"
 
 namespace ferrule::cli {
@@ -164,14 +165,26 @@ std::string explain_html(const Session& session, const Executable& executable) {
   return out + "</table>\n";
 }
 
+namespace {
+
+// A dot string: json_quote escapes more than dot knows.
+std::string dot_quote(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : printable(text, true))
+    out += c == '"' ? "\\\"" : c == '\\' ? "\\\\" : c == '\n' ? "\\n" : std::string(1, c);
+  return out + "\"";
+}
+
+}  // namespace
+
 std::string explain_dot(const Session&, const Executable& executable) {
   const Graph& graph = executable.graph();
   std::string out = "digraph ferrule {\n  node [shape=box, fontname=sans];\n";
   for (size_t i = 0; i < graph.n_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));
     out += cat("  n", i, " [label=",
-               json_quote(cat(op_row(node.op).name, "\n", device_of(executable, node), "\n",
-                              to_string(graph.type(node.results[0])))),
+               dot_quote(cat(op_row(node.op).name, "\n", device_of(executable, node), "\n",
+                             to_string(graph.type(node.results[0])))),
                "];\n");
     for (ValueId operand : node.operands) {
       if (operand == kNoValue || graph.known(operand)) continue;
@@ -179,13 +192,13 @@ std::string explain_dot(const Session&, const Executable& executable) {
       if (value.maker != kNoNode)
         out += cat("  n", index(value.maker), " -> n", i, ";\n");
       else
-        out += cat("  ", json_quote(value.name), " -> n", i, ";\n");
+        out += cat("  ", dot_quote(value.name), " -> n", i, ";\n");
     }
   }
   for (const Output& output : graph.outputs())
     if (graph.value(output.value).maker != kNoNode)
       out += cat("  n", index(graph.value(output.value).maker), " -> ",
-                 json_quote("out: " + output.name), ";\n");
+                 dot_quote("out: " + output.name), ";\n");
   return out + "}\n";
 }
 

@@ -1,6 +1,6 @@
 // run: a model once, and what came out.
-#include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "core/base/text.h"
 #include "tools/ferrule/inputs.h"
@@ -10,18 +10,48 @@
 namespace ferrule::cli {
 namespace {
 
-std::string file_name(const std::string& output) {
-  std::string out = output;
-  for (char& c : out)
-    if (c == '/' || c == ':' || c == '\\') c = '_';
-  return out + ".npy";
+// A file for each output: what a file name cannot hold becomes _, and a name that is taken gets a
+// number behind it.
+std::vector<std::string> file_names(const std::vector<NamedTensor>& outputs) {
+  std::vector<std::string> out;
+  std::set<std::string> taken;
+  for (const NamedTensor& output : outputs) {
+    std::string stem = output.name;
+    for (char& c : stem)
+      if (c == '/' || c == ':' || c == '\\' || uint8_t(c) < 0x20) c = '_';
+    std::string name = stem;
+    for (int i = 2; !taken.insert(name).second; ++i) name = cat(stem, "_", i);
+    out.push_back(name + ".npy");
+  }
+  return out;
 }
 
-std::string outputs_json(const std::vector<NamedTensor>& outputs) {
+// The paths, or none where no folder is wanted.
+Result<std::vector<std::string>> write_outputs(const std::string& folder,
+                                               const std::vector<NamedTensor>& outputs) {
+  if (folder.empty()) return std::vector<std::string>(outputs.size());
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (code && !std::filesystem::is_directory(folder))
+    return Status(Code::not_found,
+                  cat("--output-dir: ", folder, ": cannot be made: ", code.message()));
+  std::vector<std::string> paths = file_names(outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    paths[i] = cat(folder, "/", paths[i]);
+    FRL_TRY(write_npy(paths[i], outputs[i].tensor));
+  }
+  return paths;
+}
+
+std::string outputs_json(const std::vector<NamedTensor>& outputs,
+                         const std::vector<std::string>& files) {
   std::string out = "{\"outputs\": [";
-  for (const NamedTensor& output : outputs) {
-    out += cat(&output == outputs.data() ? "\n " : ",\n ", "{\"name\": ", json_quote(output.name),
-               ", \"type\": \"", to_string(output.tensor.type()), "\", \"values\": [");
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const NamedTensor& output = outputs[k];
+    out +=
+        cat(k ? ",\n " : "\n ", "{\"name\": ", json_quote(output.name), ", \"type\": \"",
+            to_string(output.tensor.type()), "\", ",
+            files[k].empty() ? "" : cat("\"file\": ", json_quote(files[k]), ", "), "\"values\": [");
     const int64_t n = std::min<int64_t>(output.tensor.n_elements(), 1000);
     for (int64_t i = 0; i < n; ++i) {
       const double x = output.tensor.at_f64(i);
@@ -32,38 +62,29 @@ std::string outputs_json(const std::vector<NamedTensor>& outputs) {
     }
     out += "]}";
   }
-  return out + "\n]}\n";
+  return out + "\n]";
 }
 
-int run(const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   Progress progress;
   progress.show("loading and compiling");
-  auto call = open_call(arguments);
-  if (!call.ok()) return fail(call.status());
-  Stream stream(call->session);
-  auto outputs = stream.run(call->inputs);
+  FRL_LET(const ModelCall call, open_call(arguments));
+  Stream stream(call.session);
+  FRL_LET(const auto outputs, stream.run(call.inputs));
   progress.show("");
-  if (!outputs.ok()) return fail(outputs.status());
-  const std::string folder = arguments.text("--output-dir");
-  if (!folder.empty()) {
-    std::error_code code;
-    std::filesystem::create_directories(folder, code);
-    for (const NamedTensor& output : *outputs)
-      if (Status s = write_npy(cat(folder, "/", file_name(output.name)), output.tensor); !s.ok())
-        return fail(s);
-  }
+  FRL_LET(const auto files, write_outputs(arguments.text("--output-dir"), outputs));
+  FRL_LET(const auto compiled, call.session->compile(call.inputs));
+  const bool explain = arguments.has("--explain");
   if (arguments.has("--json")) {
-    const std::string text = outputs_json(*outputs);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(outputs_json(outputs, files));
+    if (explain) print(cat(",\n\"explain\": ", explain_json(*call.session, *compiled->executable)));
+    print("}\n");
     return kFine;
   }
-  for (const NamedTensor& output : *outputs)
-    std::printf("%s  %s\n", output.name.c_str(), summary(output.tensor).c_str());
-  if (arguments.has("--explain")) {
-    const auto compiled = call->session->compile(call->inputs);
-    const std::string text = explain_text(*call->session, *(*compiled)->executable);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    print_text(cat(printable(outputs[i].name, false), "  ", summary(outputs[i].tensor),
+                   files[i].empty() ? "" : cat("  in ", files[i]), "\n"));
+  if (explain) print_text(explain_text(*call.session, *compiled->executable));
   return kFine;
 }
 

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <map>
 
 #include "core/base/text.h"
 #include "tools/ferrule/compare.h"
@@ -138,13 +138,15 @@ class Verifying {
 Result<std::map<std::string, std::string>> read_known(const std::string& path) {
   std::map<std::string, std::string> known;
   if (path.empty()) return known;
-  std::ifstream file(path);
-  if (!file) return Status(Code::not_found, cat("--known: ", path, ": cannot be read"));
-  for (std::string line; std::getline(file, line);) {
+  FRL_LET(const MappedFile file, MappedFile::open(path));
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  for (const std::string& line : split(text, '\n')) {
     if (line.empty() || line[0] == '#') continue;
     const size_t space = line.find(' ');
-    if (space == std::string::npos)
-      return Status(Code::invalid_argument, cat("--known: want NAME REASON, got ", line));
+    if (space == std::string::npos || printable(line, true) != line)
+      return Status(Code::invalid_argument,
+                    cat(path, ": want NAME REASON a line, got ", line.substr(0, 80)));
     known[line.substr(0, space)] = line.substr(space + 1);
   }
   return known;
@@ -166,71 +168,85 @@ void hold_against(const std::map<std::string, std::string>& known, const Case& c
     outcome = {false, "it passes, but is listed as failing: " + listed->second, outcome.n_kernels};
 }
 
-void print_case(const Case& c, const Outcome& outcome, double ms, bool json) {
+void print_case(const Case& c, const Outcome& outcome, double ms, bool json, bool first) {
   if (json)
-    std::printf(
-        "{\"case\": %s, \"passed\": %s, \"stream\": %s, \"kernels\": %zu, \"ms\": %.3f, \"text\": "
-        "%s}\n",
-        json_quote(c.name).c_str(), outcome.passed ? "true" : "false",
-        c.is_stream() ? "true" : "false", outcome.n_kernels, ms, json_quote(outcome.text).c_str());
+    print(cat(first ? "\n " : ",\n ", "{\"case\": ", json_quote(c.name), ", \"passed\": ",
+              outcome.passed, ", \"stream\": ", c.is_stream(), ", \"kernels\": ", outcome.n_kernels,
+              ", \"ms\": ", format("%.3f", ms), ", \"text\": ", json_quote(outcome.text), "}"));
   else
-    std::printf("%s  %s%s  %.0f ms  %s\n", outcome.passed ? "passed" : "FAILED", c.name.c_str(),
-                c.is_stream() ? " (stream)" : "", ms, outcome.text.c_str());
+    print_text(cat(outcome.passed ? "passed" : "FAILED", "  ", c.name,
+                   c.is_stream() ? " (stream)" : "", format("  %.0f ms  ", ms),
+                   printable(outcome.text, false), "\n"));
   std::fflush(stdout);
 }
 
-int run(const Arguments& arguments) {
-  const auto rtol = arguments.number("--rtol", -1), atol = arguments.number("--atol", -1);
-  if (!rtol.ok()) return fail(rtol.status());
-  if (!atol.ok()) return fail(atol.status());
-  auto runtime = open_runtime(arguments, true);
-  if (!runtime.ok()) return fail(runtime.status());
-  if (const auto allowed = (*runtime)->allowed(); !allowed.ok()) return fail(allowed.status());
-  std::vector<Found> cases;
-  for (const std::string& folder : arguments.list("FOLDER")) {
-    if (!std::filesystem::is_directory(folder))
-      return fail(Status(Code::not_found, cat(folder, ": want a folder")));
-    for (Found& found : find_cases(folder, *rtol, *atol)) cases.push_back(std::move(found));
-  }
-  if (cases.empty())
-    return fail(Status(Code::not_found, "verify: want folders with cases, found none in them"));
-  const auto known = read_known(arguments.text("--known"));
-  if (!known.ok()) return fail(known.status());
-  Verifying verifying(*runtime);
+struct Tally {
+  size_t n_passed = 0, n_streams = 0, n_expected = 0, n_printed = 0;
+};
+
+Tally run_cases(const std::vector<Found>& cases, const std::shared_ptr<Runtime>& runtime,
+                const std::map<std::string, std::string>& known, const Arguments& arguments) {
+  Verifying verifying(runtime);
   Progress progress;
-  size_t n_passed = 0, n_streams = 0, n_expected = 0;
+  Tally tally;
   for (const Found& found : cases) {
-    progress.show(cat(n_passed, " of ", cases.size(), "  ", found.a_case.name));
+    progress.show(cat(tally.n_passed, " of ", cases.size(), "  ", found.a_case.name));
     const auto start = std::chrono::steady_clock::now();
     Outcome outcome =
         found.problem.ok() ? verifying.run(found.a_case) : Outcome{false, found.problem.message()};
     if (arguments.has("--on-device") && outcome.passed && outcome.n_kernels == 0)
       outcome = {false, "nothing of it ran on a device"};
     bool expected = false;
-    hold_against(*known, found.a_case, outcome, &expected);
+    hold_against(known, found.a_case, outcome, &expected);
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     progress.show("");
-    n_expected += expected;
-    if (!expected) print_case(found.a_case, outcome, ms, arguments.has("--json"));
-    n_passed += outcome.passed;
-    n_streams += outcome.passed && found.a_case.is_stream();
+    tally.n_expected += expected;
+    if (!expected)
+      print_case(found.a_case, outcome, ms, arguments.has("--json"), tally.n_printed++ == 0);
+    tally.n_passed += outcome.passed;
+    tally.n_streams += outcome.passed && found.a_case.is_stream();
   }
-  const auto least = arguments.integer("--at-least", 0),
-             least_streams = arguments.integer("--at-least-streams", 0);
-  if (!least.ok()) return fail(least.status());
-  if (!least_streams.ok()) return fail(least_streams.status());
-  const bool enough = n_passed >= size_t(*least) && n_streams >= size_t(*least_streams);
-  if (arguments.has("--json"))
-    std::printf("{\"passed\": %zu, \"failed\": %zu, \"streams\": %zu, \"enough\": %s}\n", n_passed,
-                cases.size() - n_passed - n_expected, n_streams, enough ? "true" : "false");
-  else if (!enough)
-    std::printf("want at least %lld passed and %lld streams, got %zu and %zu\n",
-                static_cast<long long>(*least), static_cast<long long>(*least_streams), n_passed,
-                n_streams);
-  if (!arguments.has("--json"))
-    std::printf("%zu passed, %zu failed\n", n_passed, cases.size() - n_passed - n_expected);
-  return n_passed + n_expected == cases.size() && enough ? kFine : kBadResult;
+  return tally;
+}
+
+Result<std::vector<Found>> collect(const Arguments& arguments) {
+  FRL_LET(const double rtol, arguments.tolerance("--rtol", -1));
+  FRL_LET(const double atol, arguments.tolerance("--atol", -1));
+  std::vector<Found> cases;
+  for (const std::string& folder : arguments.list("FOLDER")) {
+    std::error_code code;
+    if (!std::filesystem::is_directory(folder, code))
+      return Status(Code::not_found,
+                    cat(folder, ": want a folder, got ", code ? code.message() : "a file"));
+    for (Found& found : find_cases(folder, rtol, atol)) cases.push_back(std::move(found));
+  }
+  if (cases.empty())
+    return Status(Code::not_found, "verify: want folders with cases, found none in them");
+  return cases;
+}
+
+Result<int> run(const Arguments& arguments) {
+  FRL_LET(const int64_t least, arguments.integer("--at-least", 0, 0));
+  FRL_LET(const int64_t least_streams, arguments.integer("--at-least-streams", 0, 0));
+  FRL_LET(const auto known, read_known(arguments.text("--known")).within("--known"));
+  FRL_LET(const auto runtime, open_runtime(arguments, true));
+  FRL_TRY(runtime->allowed().status());
+  FRL_LET(const auto cases, collect(arguments));
+  const bool json = arguments.has("--json");
+  if (json) print("{\"cases\": [");
+  const Tally tally = run_cases(cases, runtime, known, arguments);
+  const size_t n_failed = cases.size() - tally.n_passed - tally.n_expected;
+  const bool enough = tally.n_passed >= size_t(least) && tally.n_streams >= size_t(least_streams);
+  if (json)
+    print(cat("\n], \"passed\": ", tally.n_passed, ", \"failed\": ", n_failed,
+              ", \"streams\": ", tally.n_streams, ", \"enough\": ", enough, "}\n"));
+  else
+    print(cat(enough ? ""
+                     : cat("want at least ", least, " passed and ", least_streams, " streams, got ",
+                           tally.n_passed, " and ", tally.n_streams, "\n"),
+              tally.n_passed, " passed, ", n_failed, " failed\n"));
+  return n_failed == 0 && enough ? kFine : kBadResult;
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ float bottom(const float* x, int64_t n) { return extreme<false>(x, n); }
 FRL_INLINE float exp_of_difference(float x, float best) {
   const float d = x - best, back = d - x;
   const float low = (x - (d - back)) - (best + back);
-  return exp_sum(d, low == low ? low : 0.0f);
+  return exp_sum(d, d > -104.0f && low == low ? low : 0.0f);  // far below, low is no small part
 }
 
 double exp_row(float* y, int64_t n, float best) {
@@ -125,7 +125,7 @@ void rms_norm(float* y, const float* x, const float* scale, int64_t n, double ep
 #pragma omp simd reduction(+ : squares)
   for (int64_t i = 0; i < n; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   const double factor = 1.0 / __builtin_sqrt(squares / static_cast<double>(n) + epsilon);
-  scale_row(y, x, scale, nullptr, 0.0f, static_cast<float>(factor), 0.0f, n);
+  scale_row(y, x, scale, nullptr, 0.0f, static_cast<float>(factor), -0.0f, n);
 }
 
 // target += x, in f64: column sums.

@@ -2,6 +2,7 @@
  * pointwise regions of f32. Every optional slot is empty. */
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "plugin-api/frl_plugin.h"
 
@@ -35,7 +36,11 @@ static const frl_space kSpaces[] = {
 static const frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 1000000000}};
 static const frl_cost kCost = {.head = {sizeof(frl_cost), FRL_TAG_COST},
                                .dispatch_ps = 50000,
+                               .round_trip_ps = 20000,
                                .memory_ps_per_kib = 100000,
+                               .to_device_ps_per_kib = 100000,
+                               .from_device_ps_per_kib = 100000,
+                               .readback_ps_per_kib = 100000,
                                .arithmetic = ROWS(kRates),
                                .basis = FRL_BASIS_ESTIMATED};
 static const frl_device_row kDevice = {.name = STR("c11"),
@@ -72,7 +77,8 @@ typedef struct buffer {
 typedef struct queue {
   frl_queue head;
   const frl_host* host;
-  _Atomic uint64_t reached;
+  _Atomic uint64_t reached, submitted;
+  _Atomic int32_t failed; /* the first cause, which is also the only one there can be: cancelled */
 } queue;
 typedef struct recording {
   frl_recording head;
@@ -148,7 +154,9 @@ static int32_t load_region(kernel* k, const frl_region* r, frl_error* e) {
 static void FRL_CALL drop_kernel(frl_kernel* p) { give(((kernel*)p)->host, p, sizeof(kernel)); }
 static int32_t FRL_CALL compile(frl_device* dev, const frl_region* r, const frl_compile* request,
                                 frl_kernel** out, frl_error* e) {
-  (void)request;
+  /* Nothing is ever saved, so no bytes can be right. */
+  if (request->restore_only)
+    return fail(e, FRL_FOREIGN, "compile: no kernel is saved by this plugin");
   const frl_host* host = ((device*)dev)->host;
   kernel* k = take(host, sizeof *k);
   if (!k) return fail(e, FRL_NO_MEMORY, "kernel: no memory");
@@ -218,6 +226,11 @@ static void FRL_CALL drop_buffer(frl_buffer* p) {
 }
 static int32_t FRL_CALL make_buffer(frl_device* dev, const frl_space_request* q, frl_buffer** out,
                                     frl_error* e) {
+  if (q->space != 0) return fail(e, FRL_INVALID, "space: want 0, the only one");
+  if (q->bytes > kSpaces[0].max_alloc_bytes) {
+    fail(e, FRL_NO_MEMORY, "buffer: want at most 8 GiB");
+    return e->subject = 0, FRL_NO_MEMORY;
+  }
   const frl_host* host = ((device*)dev)->host;
   buffer* b = take(host, sizeof *b);
   if (!b) return fail(e, FRL_NO_MEMORY, "buffer: no memory");
@@ -272,10 +285,35 @@ static char* argument(const recording* r, const frl_submit* s, const frl_arg* a)
   frl_row(&b, sizeof b, s->late.p, s->late.stride, a->binding);
   return place(&b) + a->offset;
 }
-static int32_t FRL_CALL submit(frl_queue* qp, const frl_submit* s, frl_error* e) {
-  queue* q = (queue*)qp;
-  const recording* r = (const recording*)s->recording;
-  if (s->signal <= atomic_load(&q->reached)) return fail(e, FRL_INVALID, "signal: want a greater");
+static uint64_t now_ns(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+/* A queue fails by being cancelled, and then says so for ever. */
+static int32_t cancelled(queue* q, frl_error* e, uint32_t step) {
+  atomic_store(&q->failed, FRL_CANCELLED);
+  fail(e, FRL_CANCELLED, "submit: cancelled");
+  return e->subject = (int32_t)step, FRL_CANCELLED;
+}
+static int32_t check_submit(queue* q, const frl_submit* s, frl_error* e) {
+  if (atomic_load(&q->failed)) return fail(e, FRL_CANCELLED, "queue: cancelled");
+  if (s->signal <= atomic_load(&q->submitted))
+    return fail(e, FRL_INVALID, "signal: want a greater one than the last");
+  for (uint32_t i = 0; i < s->waits.n; ++i) {
+    frl_point w;
+    frl_row(&w, sizeof w, s->waits.p, s->waits.stride, i);
+    queue* other = (queue*)(uintptr_t)w.queue;
+    if (atomic_load(&other->submitted) < w.value)
+      return fail(e, FRL_INVALID, "wait: want a value that was submitted");
+    /* The other queue's submit may still be at work on its own thread. */
+    while (atomic_load(&other->reached) < w.value)
+      if (atomic_load(&other->failed))
+        return fail(e, FRL_CANCELLED, "wait: the queue is cancelled");
+  }
+  return FRL_OK;
+}
+static void make_copies(const frl_submit* s) {
   for (uint32_t i = 0; i < s->copies.n; ++i) {
     frl_copy c;
     frl_row(&c, sizeof c, s->copies.p, s->copies.stride, i);
@@ -283,19 +321,35 @@ static int32_t FRL_CALL submit(frl_queue* qp, const frl_submit* s, frl_error* e)
       memcpy(place(&c.target) + (int64_t)j * c.target_pitch_bytes,
              place(&c.source) + (int64_t)j * c.source_pitch_bytes, c.row_bytes);
   }
+}
+static int32_t FRL_CALL submit(frl_queue* qp, const frl_submit* s, frl_error* e) {
+  queue* q = (queue*)qp;
+  const recording* r = (const recording*)s->recording;
+  const int32_t code = check_submit(q, s, e);
+  if (code) return code;
+  atomic_store(&q->submitted, s->signal);
+  make_copies(s);
   for (uint32_t i = 0; r && i < r->n_steps; ++i) {
     char* args[MOST_INPUTS + MOST_OUTPUTS];
+    if (s->cancel && *(const volatile uint32_t*)s->cancel) return cancelled(q, e, i);
+    const uint64_t start = s->step_ns ? now_ns() : 0;
     for (uint32_t a = 0; a < r->steps[i].n_args; ++a)
       args[a] = argument(r, s, &r->args[r->steps[i].first_arg + a]);
     run((const kernel*)r->steps[i].kernel, args);
+    if (s->step_ns) s->step_ns[i] = now_ns() - start;
   }
   atomic_store(&q->reached, s->signal);
   return FRL_OK;
 }
-static int32_t FRL_CALL wait_for(const frl_queue* q, uint64_t value, uint64_t ns, frl_error* e) {
-  (void)ns;
-  if (atomic_load(&((const queue*)q)->reached) >= value) return FRL_OK;
-  return fail(e, FRL_TIMED_OUT, "wait: not submitted");
+static int32_t FRL_CALL wait_for(const frl_queue* p, uint64_t value, uint64_t ns, frl_error* e) {
+  const queue* q = (const queue*)p;
+  const uint64_t start = ns ? now_ns() : 0;
+  for (;;) {
+    const int32_t failed = atomic_load(&q->failed);
+    if (atomic_load(&q->reached) >= value) return FRL_OK;
+    if (failed) return fail(e, failed, "queue: cancelled");
+    if (ns == 0 || now_ns() - start >= ns) return fail(e, FRL_TIMED_OUT, "wait: not reached");
+  }
 }
 
 static const frl_plugin kPlugin = {.head = {sizeof(frl_plugin), FRL_TAG_PLUGIN},

@@ -1,0 +1,272 @@
+// The open kinds beside pointwise: a body is run part by part, pointwise neighbours as one part,
+// with inner values in scratch. A batch runs its body once a slice.
+#include "plugin-api/sdk/part.h"
+
+#include "plugins/cpu/copy.h"
+
+namespace cpu {
+namespace {
+
+constexpr uint64_t kAlign = 64;
+constexpr size_t kMostArguments = 256;
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+bool is_pointwise(const frl::Region& region, uint32_t number) {
+  const frl::OpRow* row = frl::find_op(region.node(number).op);
+  return row && row->form == frl::Form::POINTWISE;
+}
+
+// Where a value of the body is while the kernel runs.
+struct Home {
+  int argument = -1;    // of the region; -1: in scratch
+  uint64_t offset = 0;  // in scratch
+};
+
+struct Step {
+  KernelPtr kernel;
+  std::vector<Home> args;  // inputs, outputs, then scratch
+};
+
+// Splits a body into parts and compiles them.
+class Builder {
+ public:
+  Builder(const Context& context, const frl::Region& region, bool in_scratch)
+      : context_(context),
+        region_(region),
+        body_(region.body(0)),
+        homes_(region.n_values()),
+        uses_(region.n_values()) {
+    for (uint32_t id : body_.outputs) uses_[id].push_back(body_.n_nodes);
+    for (uint32_t i = 0; i < body_.n_nodes; ++i)
+      for (uint32_t id : region.node(body_.first_node + i).operands)
+        if (id != FRL_NO_VALUE) uses_[id].push_back(i);
+    if (!in_scratch) find_arguments();
+  }
+
+  // Gives every value that has no home one in scratch, from `begin` on.
+  uint64_t settle(uint64_t begin) {
+    const auto keep = [&](uint32_t id) {
+      if (id == FRL_NO_VALUE || homes_[id].argument >= 0 || placed(id)) return;
+      homes_[id].offset = begin, begin += aligned(uint64_t(region_.value(id).bytes()));
+      placed_.push_back(id);
+    };
+    for (uint32_t id : body_.inputs) keep(id);
+    for (uint32_t i = 0; i < body_.n_nodes; ++i)
+      for (uint32_t id : region_.node(body_.first_node + i).results) keep(id);
+    return begin;
+  }
+
+  std::vector<Step> build(uint64_t scratch, uint64_t* most_scratch, std::vector<frl_pack>* packs) {
+    std::vector<Step> steps;
+    for (uint32_t first = 0; first < body_.n_nodes;) {
+      uint32_t end = first + 1;
+      while (end < body_.n_nodes && joins(first, end)) ++end;
+      steps.push_back(step(first, end, scratch, most_scratch, packs));
+      first = end;
+    }
+    return steps;
+  }
+  const Home& home(uint32_t id) const { return homes_[id]; }
+
+ private:
+  bool placed(uint32_t id) const {
+    return std::find(placed_.begin(), placed_.end(), id) != placed_.end();
+  }
+  void find_arguments() {
+    for (size_t i = 0; i < region_.n_inputs(); ++i)
+      if (body_.inputs[i] != FRL_NO_VALUE)
+        homes_[body_.inputs[i]].argument = region_.operand_of(region_.input(i)).argument;
+    for (size_t i = 0; i < region_.n_outputs(); ++i)
+      if (homes_[body_.outputs[i]].argument < 0)
+        homes_[body_.outputs[i]].argument = region_.output_argument(i);
+  }
+  // Pointwise neighbours of one shape are one part.
+  bool joins(uint32_t first, uint32_t next) const {
+    const uint32_t a = body_.first_node + first, b = body_.first_node + next;
+    return is_pointwise(region_, a) && is_pointwise(region_, b) &&
+           std::ranges::equal(region_.value(region_.node(a).results[0]).shape(),
+                              region_.value(region_.node(b).results[0]).shape());
+  }
+
+  Step step(uint32_t first, uint32_t end, uint64_t scratch, uint64_t* most_scratch,
+            std::vector<frl_pack>* packs) {
+    frl::PartRequest request;
+    request.first_node = body_.first_node + first, request.n_nodes = end - first;
+    const bool pointwise = is_pointwise(region_, request.first_node);
+    request.kind = pointwise ? uint32_t(FRL_OP_pointwise) : region_.node(request.first_node).op;
+    for (uint32_t i = first; i < end; ++i) {
+      const frl::Node node = region_.node(body_.first_node + i);
+      for (uint32_t id : node.operands) add_input(request, id, pointwise);
+      for (uint32_t id : node.results)
+        if (!pointwise || is_used_behind(id, end)) request.outputs.push_back(id);
+    }
+    const frl::Part part(region_, request, kAlign);
+    Step out;
+    out.kernel = compile_region(context_, frl::Region(part.region()));
+    for (uint32_t id : request.inputs)
+      if (id != FRL_NO_VALUE) out.args.push_back(homes_[id]);
+    for (uint32_t id : request.outputs) out.args.push_back(homes_[id]);
+    if (out.kernel->scratch_bytes) out.args.push_back({-1, scratch});
+    if (out.args.size() > kMostArguments)
+      throw frl::Failure(FRL_NO_ROOM, "body: want at most 256 operands of one node");
+    *most_scratch = std::max(*most_scratch, out.kernel->scratch_bytes);
+    for (const frl_pack& pack : out.kernel->packs)
+      packs->push_back({input_of(request.inputs[pack.input]), pack.space, pack.key, pack.bytes});
+    return out;
+  }
+  // A pointwise part names each input once; other ops have their operands in order.
+  void add_input(frl::PartRequest& request, uint32_t id, bool pointwise) const {
+    if (id != FRL_NO_VALUE && is_inner_literal(id)) return;
+    const bool known = std::ranges::find(request.inputs, id) != request.inputs.end();
+    if (pointwise && (id == FRL_NO_VALUE || known || is_inside(request, id))) return;
+    request.inputs.push_back(id);
+    if (id != FRL_NO_VALUE && region_.value(id).is_parameter() && uses_[id].size() == 1)
+      request.parameters.push_back(id);
+  }
+  bool is_inside(const frl::PartRequest& request, uint32_t id) const {
+    for (uint32_t i = 0; i < request.n_nodes; ++i)
+      for (uint32_t result : region_.node(request.first_node + i).results)
+        if (result == id) return true;
+    return false;
+  }
+  bool is_inner_literal(uint32_t id) const {
+    return !region_.value(id).literal.empty() &&
+           std::find(body_.inputs.begin(), body_.inputs.end(), id) == body_.inputs.end();
+  }
+  bool is_used_behind(uint32_t id, uint32_t end) const {
+    return std::any_of(uses_[id].begin(), uses_[id].end(),
+                       [&](uint32_t use) { return use >= end; });
+  }
+  uint32_t input_of(uint32_t id) const {
+    return uint32_t(std::find(body_.inputs.begin(), body_.inputs.end(), id) - body_.inputs.begin());
+  }
+
+  const Context& context_;
+  const frl::Region& region_;
+  frl::Body body_;
+  std::vector<Home> homes_;
+  std::vector<std::vector<uint32_t>> uses_;  // by value: nodes of the body; behind them: outputs
+  std::vector<uint32_t> placed_;
+};
+
+void run_steps(const std::vector<Step>& steps, const frl::Call& call, std::byte* scratch) {
+  std::byte* args[kMostArguments];
+  for (const Step& step : steps) {
+    for (size_t i = 0; i < step.args.size(); ++i)
+      args[i] = step.args[i].argument >= 0 ? call.args[step.args[i].argument]
+                                           : scratch + step.args[i].offset;
+    step.kernel->run({args, call.extents, call.host});
+  }
+}
+
+class SequenceKernel final : public frl::Kernel {
+ public:
+  SequenceKernel(const Context& context, const frl::Region& region)
+      : scratch_(region.output_argument(region.n_outputs())) {
+    Builder builder(context, region, false);
+    const uint64_t inner = builder.settle(0);
+    uint64_t most = 0;
+    steps_ = builder.build(inner, &most, &packs);
+    scratch_bytes = inner + most;
+    for (size_t s = 0; s < steps_.size(); ++s)
+      for (size_t p = 0; p < steps_[s].kernel->packs.size(); ++p) owners_.push_back(s);
+    for (size_t i = 0; i < region.n_outputs(); ++i) {
+      const int to = region.output_argument(i), from = builder.home(region.output(i).id).argument;
+      if (from != to) repeats_.push_back({to, from, region.output(i).bytes()});
+    }
+  }
+  void pack(uint32_t input, const std::byte* source, std::byte* target,
+            const frl_host* host) const override {
+    size_t first = 0;  // packs of a step lie side by side
+    for (size_t p = 0; p < packs.size(); ++p) {
+      if (p > 0 && owners_[p] != owners_[p - 1]) first = p;
+      if (packs[p].input != input) continue;
+      const frl::Kernel& owner = *steps_[owners_[p]].kernel;
+      return owner.pack(owner.packs[p - first].input, source, target, host);
+    }
+  }
+  void run(const frl::Call& call) const override {
+    run_steps(steps_, call, scratch_bytes ? call.args[scratch_] : nullptr);
+    for (const Repeat& r : repeats_)
+      std::memcpy(call.args[r.to], call.args[r.from], static_cast<size_t>(r.bytes));
+  }
+
+ private:
+  struct Repeat {  // an output that is an input, or another output, once more
+    int to, from;
+    int64_t bytes;
+  };
+
+  int scratch_;
+  std::vector<Step> steps_;
+  std::vector<Repeat> repeats_;
+  std::vector<size_t> owners_;  // by pack: its step
+};
+
+class BatchKernel final : public frl::Kernel {
+ public:
+  BatchKernel(const Context& context, const frl::Region& region)
+      : slices_(region.attribute_i(FRL_AT_batch_slices)),
+        scratch_(region.output_argument(region.n_outputs())) {
+    Builder builder(context, region, true);
+    const uint64_t inner = builder.settle(0);
+    uint64_t most = 0;
+    steps_ = builder.build(inner, &most, &packs);
+    packs.clear();
+    scratch_bytes = inner + most;
+    const auto axes = region.attribute_list(FRL_AT_batch_axes);
+    for (size_t i = 0; i < region.n_inputs(); ++i)
+      copies_in_.push_back(copy(region.operand_of(region.input(i)).argument, region.input(i),
+                                axes[i], builder, true));
+    for (size_t i = 0; i < region.n_outputs(); ++i)
+      copies_out_.push_back(copy(region.output_argument(i), region.output(i),
+                                 axes[region.n_inputs() + i], builder, false));
+  }
+  void run(const frl::Call& call) const override {
+    std::byte* scratch = call.args[scratch_];
+    for (int64_t slice = 0; slice < slices_; ++slice) {
+      for (const Copy& c : copies_in_)
+        if (slice == 0 || c.step_bytes != 0)
+          c.plan.run(call.host, scratch + c.offset, call.args[c.argument] + slice * c.step_bytes);
+      run_steps(steps_, call, scratch);
+      for (const Copy& c : copies_out_)
+        c.plan.run(call.host, call.args[c.argument] + slice * c.step_bytes, scratch + c.offset);
+    }
+  }
+
+ private:
+  struct Copy {
+    int argument;
+    uint64_t offset;
+    int64_t step_bytes;  // from slice to slice
+    CopyPlan plan;
+  };
+  static Copy copy(int argument, const frl::Value& v, int64_t axis, const Builder& builder,
+                   bool is_in) {
+    const frl::Extents dense = dense_strides(v);
+    const std::span<const int64_t> there(v.strides.data(), v.rank), here(dense.data(), v.rank);
+    const int64_t width = frl::element_bytes(v.type);
+    const int64_t step =
+        axis == 0 ? 0 : v.extents[axis_index(v, axis)] * v.strides[axis_index(v, axis)] * width;
+    return {
+        argument, builder.home(v.id).offset, step,
+        is_in ? CopyPlan(v.shape(), there, here, width) : CopyPlan(v.shape(), here, there, width)};
+  }
+
+  int64_t slices_;
+  int scratch_;
+  std::vector<Step> steps_;
+  std::vector<Copy> copies_in_, copies_out_;
+};
+
+}  // namespace
+
+KernelPtr make_sequence(const Context& context, const Request& request) {
+  return std::make_unique<SequenceKernel>(context, request.region());
+}
+KernelPtr make_batch(const Context& context, const Request& request) {
+  return std::make_unique<BatchKernel>(context, request.region());
+}
+
+}  // namespace cpu

@@ -1,0 +1,108 @@
+// Each mutant of the cpu plugin dies in the family that is there for its fault, by the mismatch
+// that it plants; the wrapper without a fault lives through the very same cases.
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "tests/conformance/program.h"
+
+namespace ferrule::conformance::test {
+namespace {
+
+struct Mutant {
+  const char* name;
+  const char* family;
+  const char* glob;
+  const char* fault;
+};
+constexpr Mutant kMutants[] = {
+#define MUTANT(name, family, glob, doc) {#name, #family, glob, doc},
+#include "tests/conformance/mutants/mutants.def"
+#undef MUTANT
+};
+bool is_control(const Mutant& m) { return std::string_view(m.family) == "all"; }
+
+std::vector<Record> judged(const char* name, const Mutant& row) {
+  const Folder folder;
+  const Said said = run(
+      "ferrule-conformance",
+      cat(FRL_BUILD_DIR "/mutants/mutant-", name, ".so --family ", row.family, " --case '",
+          row.glob, "' --depth smoke --jobs 1 --case-timeout 20 --report ", folder.at("report")));
+  const auto read = parse_report(folder.read("report/report.jsonl"));
+  if (!read.ok())
+    return {{cat(row.family, "/"), Verdict::internal_error, cat("no report: ", said.text)}};
+  return read->report.records;
+}
+
+// "" or why this is not the death that was meant.
+std::string survives(const Mutant& m) {
+  size_t killed = 0;
+  for (const Record& record : judged(m.name, m)) {
+    if (record.verdict == Verdict::fail)
+      ++killed;
+    else if (record.verdict != Verdict::pass && record.verdict != Verdict::not_claimed)
+      return cat(record.name, ": ", verdict_name(record.verdict), ": ", record.text);
+  }
+  return killed ? "" : "every case passes";
+}
+
+// "" or the case in which a wrapper without a fault fails.
+std::string control_fails(const char* control, const Mutant& m) {
+  const std::vector<Record> records = judged(control, m);
+  if (records.empty()) return "no case is run";
+  for (const Record& record : records)
+    if (record.verdict != Verdict::pass && record.verdict != Verdict::not_claimed)
+      return cat(record.name, ": ", verdict_name(record.verdict), ": ", record.text);
+  return "";
+}
+
+// Calls fn for 0 .. n - 1 on two threads.
+void two_at_a_time(size_t n, const std::function<void(size_t)>& fn) {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i; (i = next++) < n;) fn(i);
+  };
+  std::thread other(work);
+  work();
+  other.join();
+}
+
+TEST(Mutants, AllDieInTheRightFamily) {
+  std::vector<const Mutant*> mutants;
+  for (const Mutant& m : kMutants)
+    if (!is_control(m)) mutants.push_back(&m);
+  ASSERT_GE(mutants.size(), 30u);
+  std::mutex mutex;
+  size_t killed = 0;
+  two_at_a_time(mutants.size(), [&](size_t i) {
+    const std::string why = survives(*mutants[i]);
+    const std::lock_guard lock(mutex);
+    killed += why.empty();
+    EXPECT_EQ(why, "") << mutants[i]->name << " (" << mutants[i]->fault << ") lives through "
+                       << mutants[i]->glob << " of family " << mutants[i]->family;
+  });
+  std::printf("kill rate: %zu of %zu mutants\n", killed, mutants.size());
+}
+
+TEST(Mutants, TheWrapperAloneLives) {
+  std::vector<const Mutant*> rows;  // one for each set of cases
+  for (const Mutant& m : kMutants) {
+    const auto same = [&](const Mutant* other) {
+      return std::string_view(other->glob) == m.glob && std::string_view(other->family) == m.family;
+    };
+    if (!is_control(m) && std::none_of(rows.begin(), rows.end(), same)) rows.push_back(&m);
+  }
+  std::mutex mutex;
+  two_at_a_time(rows.size(), [&](size_t i) {
+    // Stepped queues cost time of their own, which is no matter of family R's.
+    for (const char* control : {"none", "stepped"}) {
+      if (*rows[i]->family == 'R' && std::string_view(control) == "stepped") continue;
+      const std::string why = control_fails(control, *rows[i]);
+      const std::lock_guard lock(mutex);
+      EXPECT_EQ(why, "") << control << ", " << rows[i]->glob << " of family " << rows[i]->family;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace ferrule::conformance::test
