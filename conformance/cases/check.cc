@@ -98,6 +98,7 @@ void merge(Outcome& into, const Outcome& other, const std::string& what) {
 
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
               Result<Graph> one_node, CaseBody run) {
+  if (!target.wants(name)) return;
   auto graph = claimed_form(target.row(), std::move(one_node));
   if (!graph.ok()) return;
   auto shared = std::make_shared<const Graph>(std::move(*graph));
@@ -114,6 +115,7 @@ void add_case(const Target& target, std::vector<Case>& cases, std::string name,
                return check_run(t, graph, inputs_of(form, graph, style, seed), options);
              });
   };
+  if (!target.wants(name)) return;
   const size_t before = cases.size();
   add(subject);
   // A device may want its weights known.

@@ -1,5 +1,6 @@
 #include "conformance/cases/golden.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -229,6 +230,11 @@ Result<std::vector<GoldenCase>> read_golden(const std::string& path) {
 }
 
 void list_golden(const Target& target, std::vector<Case>& cases) {
+  if (target.only &&
+      std::none_of(target.only->begin(), target.only->end(), [](const std::string& name) {
+        return name.find("/golden/") != std::string::npos;
+      }))
+    return;
   auto golden = read_golden(target.data_folder + "/golden.txt");
   if (!golden.ok()) {
     cases.push_back({"F/golden/file", [text = golden.status().message()](const Target&) {

@@ -61,13 +61,16 @@ void list_guards(const Target& target, std::vector<Case>& cases) {
     if (row.form == Form::control || row.form == Form::open) continue;
     for (Type type : types_of(row.id)) {
       if (target.depth == Depth::smoke && type != Type::f32) continue;
+      if (!target.wants(cat("Q/", row.name, "/", type_name(type), "/"))) continue;
       for (const Subject& subject : subjects_of(row.id, type)) {
         if (target.depth != Depth::deep && !subject.is_first &&
             (type != Type::f32 || target.depth == Depth::smoke))
           continue;
         const std::string name = cat("Q/", row.name, "/", type_name(type), "/", subject.label);
+        const bool few = target.depth == Depth::smoke || type != Type::f32;
         for (const Binding& binding : bindings())
-          if (target.depth != Depth::smoke || binding.options.late)
+          if (!few || target.depth == Depth::deep ||
+              (binding.options.late && binding.options.imported))
             add_case(target, cases, cat(name, "/", binding.name), subject, Style::data,
                      binding.options);
         add_case(target, cases, name + "/aliases", graph_of(subject, 1),

@@ -26,6 +26,7 @@ void list_numerics(const Target& target, std::vector<Case>& cases) {
   for (const OpRow& row : op_rows()) {
     if (row.form == Form::control || row.form == Form::open) continue;
     for (Type type : types_of(row.id)) {
+      if (!target.wants(cat("F/", row.name, "/", type_name(type), "/"))) continue;
       for (const Subject& subject : subjects_of(row.id, type)) {
         if (target.depth == Depth::smoke && !subject.is_first) continue;
         for (Style style : styles_at(target.depth, row.id, type, subject.is_first))

@@ -4,23 +4,13 @@
 
 #include "conformance/cases/check.h"
 #include "conformance/cases/layout.h"
+#include "conformance/families/sizes.h"
 #include "conformance/suite/families.h"
 #include "core/base/text.h"
 #include "core/claim/match.h"
 
 namespace ferrule::conformance {
 namespace {
-
-std::vector<Type> some_types(const Target& target, OpId op) {
-  std::vector<Type> out;
-  const auto wanted = target.depth == Depth::smoke
-                          ? std::vector<Type>{Type::f32}
-                          : std::vector<Type>{Type::f32, Type::f64, Type::f16, Type::bf16,
-                                              Type::i8,  Type::i64, Type::u16, Type::boolean};
-  for (Type type : types_of(op))
-    if (std::find(wanted.begin(), wanted.end(), type) != wanted.end()) out.push_back(type);
-  return out;
-}
 
 // The subject with extent `from` of its tensors replaced: axes that must stay equal do.
 Subject with_extent(Subject subject, int64_t from, int64_t to) {
@@ -49,7 +39,9 @@ bool reference_takes(const Subject& subject) {
 
 void list_zero(const Target& target, std::vector<Case>& cases, OpId op, Type type) {
   for (const Subject& subject : subjects_of(op, type)) {
-    if (target.depth == Depth::smoke && !subject.is_first) continue;
+    if (!subject.is_first &&
+        (target.depth == Depth::smoke || (target.depth == Depth::standard && type != Type::f32)))
+      continue;
     if (subject.label == "long" || subject.label == "add_long") continue;
     for (int64_t extent : extents_of(subject)) {
       // Heads without an element have a scale of 1 / 0.
@@ -175,6 +167,11 @@ void list_ranks(const Target& target, std::vector<Case>& cases) {
           ? std::vector<Type>{Type::f32}
           : std::vector<Type>{Type::f32, Type::f64, Type::bf16, Type::i32, Type::u8, Type::boolean};
   for (Type type : types) {
+    if (target.only &&
+        !std::any_of(target.only->begin(), target.only->end(), [&](const std::string& name) {
+          return name.find(cat("/", type_name(type), "/")) != std::string::npos;
+        }))
+      continue;
     for (size_t rank = 0; rank <= kMaxRank; ++rank) {
       std::vector<Subject> subjects;
       add_axis_lists(&subjects, type, rank);
@@ -190,12 +187,16 @@ void list_ranks(const Target& target, std::vector<Case>& cases) {
                        subject.label),
                    subject, Style::data);
     }
-    for (OpId op : kLeading)
+    for (OpId op : kLeading) {
+      if (!target.wants(cat("H/", op_row(op).name, "/", type_name(type), "/"))) continue;
       for (const Subject& subject : subjects_of(op, type)) {
         if (target.depth == Depth::smoke && !subject.is_first) continue;
         for (size_t n = 1;
              !subject.operands.empty() && n + subject.operands[0].type.shape.rank() <= kMaxRank;
              n += n < 3 ? 1 : 4) {
+          if (!target.wants(cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label,
+                                "/leading_", n)))
+            continue;
           const Subject higher = with_leading(subject, n);
           if (graph_of(higher, 1).ok() && reference_takes(higher))
             add_case(target, cases,
@@ -204,93 +205,6 @@ void list_ranks(const Target& target, std::vector<Case>& cases) {
                      higher, Style::data);
         }
       }
-  }
-}
-
-// ---- sizes ----
-
-constexpr int64_t kEdges[] = {1,  2,  3,  5,  7,  8,  9,  13,  15,  16, 17,
-                              31, 32, 33, 61, 63, 64, 65, 127, 128, 129};
-constexpr int64_t kLongEdges[] = {251,  255,  256,  257,  509,  511,  512,  513, 1021,
-                                  1023, 1024, 1025, 2049, 4095, 4097, 8191, 8193};
-
-// Recipes whose operands have N (any size) and M, K (small ones that vary with it).
-struct Sized {
-  OpId op;
-  const char *label, *attributes, *operands;
-  bool is_long;  // takes the long edges too
-};
-constexpr Sized kSized[] = {
-    {FRL_OP_add, "row", "", "T[N] T[N]", true},
-    {FRL_OP_mul, "bias", "", "T[3,N] T[N]", true},
-    {FRL_OP_exp, "row", "", "T[N]", true},
-    {FRL_OP_sub, "column", "", "T[N,3] T[N,1]", true},
-    {FRL_OP_select, "row", "", "bool[N] T[N] T[N]", true},
-    {FRL_OP_reduce, "add", "by=add axes=-1", "T[3,N]", true},
-    {FRL_OP_reduce, "max", "by=max axes=-1", "T[3,N]", true},
-    {FRL_OP_reduce, "columns", "by=add axes=-2", "T[5,N]", true},
-    {FRL_OP_reduce, "over", "by=min axes=-2", "T[N,3]", true},
-    {FRL_OP_arg_reduce, "max", "by=max", "T[3,N]", true},
-    {FRL_OP_cumulative, "add", "by=add", "T[2,N]", true},
-    {FRL_OP_topk, "one", "k=1", "T[2,N]", true},
-    {FRL_OP_softmax, "last", "", "T[3,N]", true},
-    {FRL_OP_softmax, "first", "axis=-2", "T[N,3]", true},
-    {FRL_OP_log_softmax, "last", "", "T[3,N]", true},
-    {FRL_OP_layer_norm, "last", "", "T[3,N] T[N] T[N]", true},
-    {FRL_OP_rms_norm, "last", "", "T[3,N] T[N]", true},
-    {FRL_OP_transpose, "tall", "order=-1,-2", "T[N,5]", true},
-    {FRL_OP_transpose, "wide", "order=-1,-2", "T[9,N]", true},
-    {FRL_OP_concat, "last", "axis=-1", "T[2,N] T[2,3]", true},
-    {FRL_OP_gather, "rows", "axis=-2", "T[5,N] i64[3]:5", true},
-    {FRL_OP_matmul, "m", "", "T[N,7] T[7,5]", true},
-    {FRL_OP_matmul, "n", "", "T[5,7] T[7,N]", true},
-    {FRL_OP_matmul, "k", "", "T[5,N] T[N,7]", true},
-    {FRL_OP_matmul, "cube", "", "T[N,N] T[N,N]", false},
-    {FRL_OP_matmul, "row", "", "T[1,N] T[N,N]", false},
-    {FRL_OP_matmul_bias_act, "n", "activation=relu", "T[5,7] T[7,N] T[N]", true},
-    {FRL_OP_matmul_bias_act, "k", "", "T[5,N] T[N,7] T[7]", true},
-    {FRL_OP_conv, "channels", "pads=1,1", "T[1,N,5] T[3,N,3] T[3]", true},
-    {FRL_OP_conv, "filters", "", "T[1,2,5] T[N,2,3] T[N]", true},
-    {FRL_OP_conv, "length", "pads=1,1", "T[1,3,N] T[4,3,3] T[4]", true},
-    {FRL_OP_conv, "width", "pads=1,1,1,1", "T[1,3,5,N] T[4,3,3,3] T[4]", false},
-    {FRL_OP_conv, "depthwise", "groups=3 pads=1,1,1,1", "T[1,3,5,N] T[3,1,3,3] T[3]", false},
-    {FRL_OP_conv_bias_act, "width", "pads=1,1,1,1 activation=relu", "T[1,3,5,N] T[4,3,3,3] T[4]",
-     false},
-    {FRL_OP_conv_transpose, "length", "strides=2", "T[1,3,N] T[3,2,3] T[2]", true},
-    {FRL_OP_max_pool, "width", "kernel=3,3 strides=2,2 pads=1,1,1,1", "T[1,2,5,N]", true},
-    {FRL_OP_avg_pool, "width", "kernel=2,3 pads=0,1,0,1", "T[1,2,5,N]", true},
-    {FRL_OP_attention, "keys", "", "T[2,5,8] T[2,N,8] T[2,N,6]", true},
-    {FRL_OP_attention, "queries", "mask=1", "T[1,N,4] T[1,N,4] T[1,N,4]", false},
-    {FRL_OP_attention, "head", "", "T[2,3,N] T[2,5,N] T[2,5,N]", true},
-    {FRL_OP_nonzero, "flat", "", "T[N]", true},
-    {FRL_OP_cast, "row", "to=4", "T[N]", true},
-};
-
-Result<Subject> sized(const Sized& row, Type type, int64_t n) {
-  Subject subject;
-  subject.op = row.op, subject.label = row.label;
-  FRL_LET(subject.attributes, parse_attributes(row.op, row.attributes));
-  for (std::string text : split(row.operands, ' ')) {
-    for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, cat(n));
-    FRL_LET(OperandSpec operand, parse_operand(text, type));
-    subject.operands.push_back(std::move(operand));
-  }
-  return subject;
-}
-
-void list_sizes(const Target& target, std::vector<Case>& cases) {
-  for (const Sized& row : kSized) {
-    for (Type type : some_types(target, row.op)) {
-      if (type == Type::boolean && row.op != FRL_OP_select && row.op != FRL_OP_transpose) continue;
-      std::vector<int64_t> sizes(std::begin(kEdges), std::end(kEdges));
-      if (row.is_long && target.depth != Depth::smoke)
-        sizes.insert(sizes.end(), std::begin(kLongEdges), std::end(kLongEdges));
-      if (target.depth == Depth::smoke) sizes = {17, 64};
-      for (int64_t n : sizes)
-        if (auto subject = sized(row, type, n); subject.ok() && graph_of(*subject, 1).ok())
-          add_case(target, cases,
-                   cat("H/", op_row(row.op).name, "/", type_name(type), "/", row.label, "/n_", n),
-                   *subject, Style::data);
     }
   }
 }
@@ -334,7 +248,7 @@ void add_layout(const Target& target, std::vector<Case>& cases, const std::strin
     options.results[r] = layout.make(graph.shape(node.results[r]));
     any = true;
   }
-  if (!any) return;
+  if (!any || !target.wants(name)) return;
   auto shared = std::make_shared<const Graph>(graph);
   cases.push_back({name, [shared, subject, options, repeats, name](const Target& t) {
                      std::vector<Tensor> inputs =
@@ -347,19 +261,23 @@ void add_layout(const Target& target, std::vector<Case>& cases, const std::strin
 
 void list_layouts(const Target& target, std::vector<Case>& cases, OpId op, Type type) {
   for (const Subject& subject : subjects_of(op, type)) {
-    if (!subject.is_first && (target.depth == Depth::smoke ||
-                              (target.depth == Depth::standard && size_bytes(type) != 4)))
-      continue;
+    const bool some = target.depth == Depth::smoke ||
+                      (target.depth == Depth::standard && type != Type::f32);
+    if (some && !subject.is_first) continue;
     if (subject.label == "long" || subject.label == "add_long") continue;
+    if (!target.wants(cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/")))
+      continue;
     const auto graph = claimed_form(target.row(), graph_of(subject, 1));
     if (!graph.ok()) continue;
+    // Each tensor alone beside all of them at once.
+    const bool each = target.depth == Depth::deep || (!some && subject.is_first);
     const int n =
         int(graph->node(NodeId(0)).operands.size() + graph->node(NodeId(0)).results.size());
     for (const LayoutRow& layout : layout_rows()) {
       const std::string name =
           cat("H/", op_row(op).name, "/", type_name(type), "/", subject.label, "/", layout.name);
       add_layout(target, cases, name, subject, *graph, layout, -1);
-      for (int which = 0; which < n && n > 2 && target.depth != Depth::smoke; ++which)
+      for (int which = 0; which < n && n > 2 && each; ++which)
         add_layout(target, cases, cat(name, "_", which), subject, *graph, layout, which);
     }
   }
@@ -371,6 +289,7 @@ void list_shapes(const Target& target, std::vector<Case>& cases) {
   for (const OpRow& row : op_rows()) {
     if (row.form == Form::control || row.form == Form::open) continue;
     for (Type type : some_types(target, row.id)) {
+      if (!target.wants(cat("H/", row.name, "/", type_name(type), "/"))) continue;
       list_zero(target, cases, row.id, type);
       list_layouts(target, cases, row.id, type);
     }

@@ -100,6 +100,7 @@ void list_pointwise(const Target& target, std::vector<Case>& cases) {
   for (const OpRow& row : op_rows()) {
     if (row.form != Form::pointwise || row.id == FRL_OP_select) continue;
     for (Type type : types_of(row.id)) {
+      if (!target.wants(cat("I/", row.name, "/", type_name(type), "/"))) continue;
       const auto tensors =
           std::make_shared<std::vector<Tensor>>(edge_tensors(type, row.min_operands));
       std::vector<Slot> slots;
@@ -258,9 +259,12 @@ void list_marked(const Target& target, std::vector<Case>& cases) {
   for (const Marked& row : kMarked) {
     for (Type type : types_of(row.op)) {
       if (!is_float(type)) continue;
-      for (int64_t n : target.depth == Depth::smoke                             ? one
-                       : target.depth == Depth::deep || row.op == FRL_OP_reduce ? all
-                                                                                : few) {
+      if (!target.wants(cat("I/", op_row(row.op).name, "/", type_name(type), "/", row.label, "_")))
+        continue;
+      for (int64_t n :
+           target.depth == Depth::smoke                                                    ? one
+           : target.depth == Depth::deep || (row.op == FRL_OP_reduce && type == Type::f32) ? all
+                                                                                           : few) {
         const auto subject = marked_subject(row, type, n);
         if (!subject.ok()) continue;
         for (const Mark& mark : kMarks) {

@@ -108,7 +108,8 @@ void list_all(std::span<const Family> families, const Job& job, const Lines& lin
 }
 
 void run_all(std::span<const Family> families, const Job& job, const Lines& lines) {
-  const Target target = open_target(job);
+  Target target = open_target(job);
+  target.only = std::make_shared<const std::set<std::string>>(job.cases.begin(), job.cases.end());
   std::map<std::string, Case> known;
   std::string listed;
   for (const std::string& name : job.cases) {

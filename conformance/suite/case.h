@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,8 +47,16 @@ struct Target {
   Depth depth = Depth::standard;
   uint64_t seed = 1;
   std::string data_folder;       // conformance/data, or where it was installed
+  // Names that will be run: a family may leave out others, and lists faster then. Null: all.
+  std::shared_ptr<const std::set<std::string>> only;
 
   const DeviceRow& row() const { return driver->devices()[device]; }
+  // Whether a case is wanted, or any whose name starts so.
+  bool wants(const std::string& start) const {
+    if (!only) return true;
+    const auto at = only->lower_bound(start);
+    return at != only->end() && at->compare(0, start.size(), start) == 0;
+  }
 };
 
 struct Case {
