@@ -31,7 +31,7 @@ const char* depth_of(const Mutant& m) {
 
 std::string command(const char* name, const Mutant& row) {
   return cat(FRL_BUILD_DIR "/mutants/mutant-", name, ".so --family ", row.family, " --case '",
-             row.glob, "' --depth ", depth_of(row), " --jobs 1 --case-timeout 20");
+             row.glob, "' --depth ", depth_of(row), " --jobs 1");
 }
 
 std::vector<Record> judged(const char* name, const Mutant& row) {
