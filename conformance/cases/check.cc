@@ -78,7 +78,7 @@ Outcome check_run(const Target& target, const Graph& one_node, std::span<const T
   if (!want.ok()) return {Verdict::internal_error, "reference: " + want.status().message(), 0, 0};
   *expected = std::move(*want);
   *result = (*rig)->run(one_node, inputs, options);
-  if (!result->status.ok()) return outcome_of(result->status, "claimed, but it did not run");
+  if (!result->status.ok()) return outcome_of(result->status, "claimed: want it to run, got");
   if (!result->damage.empty()) return fail(result->damage);
   const uint32_t fp = fp_of(one_node, target.row(), options.compute);
   Outcome out = pass(0);

@@ -49,7 +49,14 @@ Outcome compare(const std::string& what, uint64_t claimed, const Work& work) {
   for (double ratio : {wall, own})
     if (ratio <= kFactor && ratio >= 1 / kFactor)
       return {Verdict::pass, text, uint64_t(found.trials), 0};
-  return fail(cat(text, "; want at most a factor of 4 either way"));
+  text += "; want at most a factor of 4 either way";
+  // Too slow says nothing about the device while others have the processors.
+  if (wall > kFactor && found.is_busy())
+    return {Verdict::resource_error,
+            cat(text, "; the machine is busy: threads waited ", std::round(found.waited * 100),
+                " % of the time for a processor"),
+            1, 0};
+  return fail(text);
 }
 
 Outcome with_costs(const Target& target,

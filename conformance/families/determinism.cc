@@ -115,7 +115,7 @@ Outcome check_bits(const Target& target, const Graph& graph, std::span<const Ten
   if (const Refusal refusal = (*rig)->asks(graph); refusal.refused())
     return {Verdict::not_claimed, refusal.text, 1, 0};
   const RunResult first = (*rig)->run(graph, inputs);
-  if (!first.status.ok()) return outcome_of(first.status, "claimed, but it did not run");
+  if (!first.status.ok()) return outcome_of(first.status, "claimed: want it to run, got");
   Outcome out = pass(0);
   for (int i = 0; i < 2; ++i)
     merge(out, compare_bits(first, (*rig)->run(graph, inputs), cat("run ", i + 2)));
@@ -137,7 +137,7 @@ Outcome check_reopened(const Target& target, const Graph& graph, std::span<const
   if (const Refusal refusal = (*rig)->asks(graph); refusal.refused())
     return {Verdict::not_claimed, refusal.text, 1, 0};
   const RunResult first = (*rig)->run(graph, inputs);
-  if (!first.status.ok()) return outcome_of(first.status, "claimed, but it did not run");
+  if (!first.status.ok()) return outcome_of(first.status, "claimed: want it to run, got");
   drop_shared_rig();
   rig = shared_rig(target);
   if (!rig.ok()) return outcome_of(rig.status(), "opened anew");

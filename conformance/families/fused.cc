@@ -143,6 +143,8 @@ Outcome fused(Session& session, const Row& row) {
   const double ratio = ratio_of(found.best);
   const std::string text = cat(row.name, ": fused takes ", std::round(ratio * 100) / 100,
                                " of the time of its ", apart.n_nodes(), " nodes one by one");
+  if (ratio > kMargin && found.is_busy())
+    return {Verdict::resource_error, cat(text, "; the machine is busy"), 1, 0};
   if (ratio <= kMargin) return {Verdict::pass, text, uint64_t(found.trials), 0};
   return {Verdict::quality_warning, cat(text, "; want at most 1.2"), uint64_t(found.trials), 0};
 }

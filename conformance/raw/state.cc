@@ -119,6 +119,16 @@ bool is_mapped(const std::string& path) {
     if (line.ends_with(path)) return true;
   return false;
 }
+uint64_t ns_in_line() {
+  std::error_code code;
+  uint64_t sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", code)) {
+    uint64_t ran = 0, waited = 0;
+    std::ifstream(task.path() / "schedstat") >> ran >> waited;
+    sum += waited;
+  }
+  return sum;
+}
 uint64_t heap_bytes_in_use() {
   const struct mallinfo2 now = mallinfo2();
   return now.uordblks + now.hblkhd;

@@ -15,6 +15,7 @@ size_t open_descriptors();
 size_t live_threads();
 size_t mapped_ranges();
 bool is_mapped(const std::string& path);
+uint64_t ns_in_line();  // that all threads have waited for a processor; 0 where that is not known
 uint64_t heap_bytes_in_use();  // of the C library's allocator, all arenas
 
 // One side of the process that could change: a name and its present state as text.

@@ -7,7 +7,7 @@
 namespace ferrule::conformance {
 namespace {
 
-constexpr size_t kBatch = 4096;      // cases in one process
+constexpr size_t kBatch = 4096;     // cases in one process: each lists its families anew
 constexpr int kMostHangs = 8;       // in one family, then the rest of it is not run
 constexpr int kMostHangsAgain = 2;  // of these are run again alone
 constexpr int kMostConfirmed = 12;  // plain failures that are run again, in one family
@@ -39,6 +39,7 @@ Batches::Trial Batches::attempt(std::vector<std::string> cases, bool watched) co
       running = line.text;
       if (watched && watch_.begin) watch_.begin(running);
     } else if (line.kind == "end" && line.text == running) {
+      if (watched && !is_bad(line.record)) watch_.end(line.record);
       out.records.push_back(std::move(line.record));
       running.clear();
     }
@@ -72,13 +73,14 @@ void Batches::run(const std::vector<std::string>& cases) {
     Trial trial = attempt(batch, true);
     if (!trial.problem.empty()) problems_.push_back(trial.problem);
     for (size_t i = 0; i < trial.records.size(); ++i)
-      settle(std::move(trial.records[i]), {batch.begin(), batch.begin() + long(i)});
+      if (is_bad(trial.records[i]))
+        settle(std::move(trial.records[i]), {batch.begin(), batch.begin() + long(i)});
     at += trial.records.size();
   }
 }
 
 void Batches::settle(Record record, const std::vector<std::string>& before) {
-  if (is_bad(record)) record = confirm(std::move(record), before);
+  record = confirm(std::move(record), before);
   if (record.verdict == Verdict::timeout) ++hangs_[record.name[0]];
   watch_.end(record);
 }
@@ -123,8 +125,15 @@ std::vector<std::string> Batches::fewest(const Record& record,
   const auto from = [&](size_t first) {
     return std::vector<std::string>(before.begin() + long(first), before.end());
   };
-  if (!brings_down(before)) return {};
-  size_t low = 0, high = before.size();  // brings down from low on; not from high on
+  // Of a long list the last few first: most of what is left behind is found at once.
+  size_t first = before.size();
+  for (size_t last : {size_t(16), size_t(256), before.size()}) {
+    if (first == 0) return {};
+    first = before.size() - std::min(last, before.size());
+    if (brings_down(from(first))) break;
+    if (last == before.size()) return {};
+  }
+  size_t low = first, high = before.size();  // brings down from low on; not from high on
   while (high - low > 1) {
     const size_t middle = low + (high - low) / 2;
     (brings_down(from(middle)) ? low : high) = middle;

@@ -29,8 +29,9 @@ class Batches {
     std::vector<Record> records;  // of the cases that ended, and the one that ended the process
     std::string problem;          // after the last case
   };
+  // watched: begins, and ends that are not bad, are passed on as they come.
   Trial attempt(std::vector<std::string> cases, bool watched) const;
-  void settle(Record record, const std::vector<std::string>& before);
+  void settle(Record bad, const std::vector<std::string>& before);
   Record confirm(Record record, const std::vector<std::string>& before);
   std::vector<std::string> fewest(const Record& record,
                                   const std::vector<std::string>& before) const;

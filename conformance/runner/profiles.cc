@@ -32,15 +32,23 @@ void add_every_op(Profile& profile, const std::vector<std::string>& except) {
 Status add_profile(const DataRow& row, Profiles& out) {
   FRL_TRY(row.only({"name", "doc", "every", "except", "includes"}));
   Profile profile{row.text("name"), row.text("doc"), {}};
-  for (const std::string& name : row.list("includes")) {
-    const Profile* other = out.find(name);
-    if (!other)
-      return Status(Code::invalid_argument,
-                    cat(row.place, ": includes: want a profile above, got ", name));
-    for (const Must& must : other->must) add(profile, must.op, must.types);
-  }
   if (row.text("every") == "true") add_every_op(profile, row.list("except"));
   out.profiles.push_back(std::move(profile));
+  return {};
+}
+
+// After all claims: of the profiles above, which are whole by then.
+Status add_included(const DataRow& row, Profiles& out) {
+  const auto at = std::find_if(out.profiles.begin(), out.profiles.end(),
+                               [&](const Profile& p) { return p.name == row.text("name"); });
+  for (const std::string& name : row.list("includes")) {
+    const auto other =
+        std::find_if(out.profiles.begin(), at, [&](const Profile& p) { return p.name == name; });
+    if (other == at)
+      return Status(Code::invalid_argument,
+                    cat(row.place, ": includes: want a profile above, got ", name));
+    for (const Must& must : other->must) add(*at, must.op, must.types);
+  }
   return {};
 }
 
@@ -105,6 +113,7 @@ Result<Profiles> read_profiles(const std::string& data_folder) {
   Profiles out;
   FRL_TRY(add_kind(rows, "profile", add_profile, out));
   FRL_TRY(add_kind(rows, "claim", add_claim, out));
+  FRL_TRY(add_kind(rows, "profile", add_included, out));
   FRL_TRY(add_kind(rows, "floor", add_floor, out));
   for (Profile& profile : out.profiles)
     std::sort(profile.must.begin(), profile.must.end(),

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -27,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTimedLevel = 5;  // its cases measure time, so nothing runs beside them
-constexpr size_t kShare = 4096;   // cases that a thread takes at once
+constexpr int kTimedLevel = 5;      // its cases measure time, so nothing runs beside them
+constexpr size_t kLeastShare = 64;  // cases that a thread takes at once
 
 std::string date_of_today() {
   char text[32];
@@ -125,9 +126,14 @@ void fill_facts(Run& run, const std::string& command_line) {
 //   mixed  cases of several families may share a process
 void run_shares(const Run& run, const std::vector<std::string>& cases, size_t n_threads, bool mixed,
                 const Watch& watch, std::vector<std::string>& problems) {
+  // As many shares of a family as there are threads: each process has to list it anew.
+  std::map<char, size_t> sizes;
+  for (const std::string& name : cases) ++sizes[mixed ? '*' : name[0]];
   std::vector<std::vector<std::string>> shares;
   for (const std::string& name : cases) {
-    if (shares.empty() || shares.back().size() == kShare ||
+    const size_t n = sizes[mixed ? '*' : name[0]];
+    const size_t most = std::max(kLeastShare, (n + n_threads - 1) / n_threads);
+    if (shares.empty() || shares.back().size() >= most ||
         (!mixed && shares.back()[0][0] != name[0]))
       shares.emplace_back();
     shares.back().push_back(name);

@@ -61,6 +61,7 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
 }  // namespace
 
 Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (Status s = check_document(text); !s.ok())
     return Status(s.code(), cat(name, ":", s.message()));
   const toml::parse_result parsed = toml::parse(text, std::string_view(name));

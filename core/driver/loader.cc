@@ -50,6 +50,7 @@ std::vector<std::string> discover(const std::string& folder, bool optional,
       break;
     }
     const std::string path = it->path().string();
+    if (it->path().filename().string().starts_with('.')) continue;  // hidden, half copied
     if (path.size() < kSuffix.size() ||
         path.compare(path.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0)
       continue;

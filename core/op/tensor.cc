@@ -28,6 +28,9 @@ std::string to_string(const TensorType& type) {
 
 Tensor::Tensor(const TensorType& type) : type_(type) {
   const size_t size = align_up(uint64_t(std::max<int64_t>(type.size_bytes(), 1)), 64);
+  // Beyond this no machine has it, and some allocators abort instead of answering.
+  constexpr size_t kMostBytes = size_t(1) << 39;
+  if (size > kMostBytes) throw NoMemory(type);
   auto* data = static_cast<std::byte*>(::operator new(size, std::align_val_t(64), std::nothrow));
   if (!data) throw NoMemory(type);
   std::memset(data, 0, size);

@@ -54,7 +54,7 @@ inline Ran run_program(const Scratch& scratch, const std::string& arguments) {
       "cd " + scratch.path().string() + " && export HOME=$PWD XDG_CONFIG_HOME= M=" +
       FRL_TEST_DATA "/models/real/mnist_cntk F=" FRL_BUILD_DIR
                     "/bin/ferrule && { timeout 60 " FRL_BUILD_DIR "/bin/ferrule " +
-      arguments + "; } >stdout.txt 2>stderr.txt";
+      arguments + "; } >stdout.txt 2>stderr.txt 3>&-";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, scratch.text("stdout.txt"),
           scratch.text("stderr.txt")};

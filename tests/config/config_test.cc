@@ -28,6 +28,12 @@ TEST(Config, LaterLayersWinAndSayWhereTheyAre) {
   EXPECT_EQ(config.settings().at("threads.count").origin, "flag --threads");
 }
 
+TEST(Config, AByteOrderMarkIsNoText) {
+  Config config;
+  ASSERT_TRUE(config.add_toml("\xEF\xBB\xBF[threads]\ncount = 2\n", "a.toml", "/a").ok());
+  EXPECT_EQ(config.integer("threads.count"), 2);
+}
+
 TEST(Config, ListsAndRelativeFolders) {
   Config config;
   ASSERT_TRUE(

@@ -22,12 +22,22 @@ constexpr Mutant kMutants[] = {
 };
 bool is_control(const Mutant& m) { return std::string_view(m.family) == "all"; }
 
+// Families of numbers have one case for each op at depth smoke; of these a few at full depth are
+// run.
+const char* depth_of(const Mutant& m) {
+  return std::string_view("EFGHINQ").find(*m.family) != std::string_view::npos ? "standard"
+                                                                               : "smoke";
+}
+
+std::string command(const char* name, const Mutant& row) {
+  return cat(FRL_BUILD_DIR "/mutants/mutant-", name, ".so --family ", row.family, " --case '",
+             row.glob, "' --depth ", depth_of(row), " --jobs 1 --case-timeout 20");
+}
+
 std::vector<Record> judged(const char* name, const Mutant& row) {
   const Folder folder;
-  const Said said = run(
-      "ferrule-conformance",
-      cat(FRL_BUILD_DIR "/mutants/mutant-", name, ".so --family ", row.family, " --case '",
-          row.glob, "' --depth smoke --jobs 1 --case-timeout 20 --report ", folder.at("report")));
+  const Said said =
+      run("ferrule-conformance", cat(command(name, row), " --report ", folder.at("report")));
   const auto read = parse_report(folder.read("report/report.jsonl"));
   if (!read.ok())
     return {{cat(row.family, "/"), Verdict::internal_error, cat("no report: ", said.text)}};
@@ -102,6 +112,31 @@ TEST(Mutants, TheWrapperAloneLives) {
       EXPECT_EQ(why, "") << control << ", " << rows[i]->glob << " of family " << rows[i]->family;
     }
   });
+}
+
+// What an author has is the report: its text says what was wanted and what came, and the case alone
+// shows it again.
+TEST(Mutants, ReportIsEnoughToSeeTheFault) {
+  size_t shown = 0;
+  for (const Mutant& m : kMutants) {
+    if (std::string_view(m.name) != "epsilon_ignored" &&
+        std::string_view(m.name) != "early_signal" && std::string_view(m.name) != "overclaims_rank")
+      continue;
+    const std::vector<Record> records = judged(m.name, m);
+    const auto first = std::find_if(records.begin(), records.end(),
+                                    [](const Record& r) { return r.verdict == Verdict::fail; });
+    ASSERT_NE(first, records.end()) << m.name;
+    EXPECT_THAT(first->text, testing::HasSubstr("want")) << m.name;
+    const Said again = run("ferrule-conformance",
+                           cat("replay '", first->name, "' " FRL_BUILD_DIR "/mutants/mutant-",
+                               m.name, ".so --depth ", depth_of(m)));
+    EXPECT_EQ(again.code, 1) << again.text;
+    // What came may be whatever lay in memory; what was wanted, and where, is the same.
+    EXPECT_THAT(again.text, testing::HasSubstr(first->text.substr(0, first->text.rfind("got"))))
+        << m.name;
+    ++shown;
+  }
+  EXPECT_EQ(shown, 3u);
 }
 
 }  // namespace

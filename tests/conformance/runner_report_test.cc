@@ -83,7 +83,7 @@ TEST_F(Reports, EditedOnesDoNot) {
   EXPECT_EQ(verify_edited("\"verdict\":\"crash\"", "\"verdict\":\"pass\"").code, 1);
   EXPECT_EQ(verify_edited("{\"case\":\"F/add/f32/crash\"}\n", "").code, 1);
   EXPECT_EQ(verify_edited("\"badge\":\"\"", "\"badge\":\"full L5\"").code, 1);
-  EXPECT_EQ(verify_edited("not json", "").code, 1);
+  EXPECT_EQ(verify_edited("{\"case\"", "not json").code, 2);
 }
 
 TEST_F(Reports, EditedOnesWithAFittingHashDoNotEither) {

@@ -53,7 +53,7 @@ TEST_P(AttentionOnIsa, every_mask) {
               for (int64_t j = 0; j < c.t; ++j)
                 want += p[size_t(j)] / sum * v.at((kb * c.t + j) * c.e + x),
                     size += std::fabs(v.at((kb * c.t + j) * c.e + x)) * p[size_t(j)] / sum;
-              if (c.t == 0) want = NAN;
+              if (c.t == 0) want = 0;  // the sum of nothing
               const double got = r.outputs[0].at((b * c.s + i) * c.e + x);
               ASSERT_EQ(
                   differs(type, got, want, 1, (type == FRL_F64 ? 1e-14 : 2e-5) * (size + 0.1)), "")

@@ -103,7 +103,7 @@ def readmes(files):
     headings = ["## What it is", "## Where in the flow", "## Files", "## Rules", "## How to add"]
     folders = {"core/" + f.split("/")[1] for f in files if f.startswith("core/") and f.count("/") > 1}
     folders |= {"plugins/" + f.split("/")[1] for f in files if f.startswith("plugins/") and f.count("/") > 1}
-    folders |= {"plugin-api", "configs", "tests", "conformance", "tools"}
+    folders |= {"core", "plugins", "plugin-api", "configs", "tests", "conformance", "tools"}
     for folder in sorted(folders):
         path = folder + "/README.md"
         if path not in files:

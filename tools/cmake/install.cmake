@@ -11,6 +11,7 @@ install(FILES core/api/ferrule.h core/api/ferrule.hpp DESTINATION ${CMAKE_INSTAL
 install(FILES plugin-api/frl_plugin.h plugin-api/frl_ops.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plugin-api)
 install(DIRECTORY plugin-api/sdk DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plugin-api FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY plugins/template DESTINATION ${CMAKE_INSTALL_DATADIR}/ferrule)
+install(FILES tools/cmake/plugin.map DESTINATION ${CMAKE_INSTALL_DATADIR}/ferrule/template)
 get_property(plugins GLOBAL PROPERTY FERRULE_PLUGINS)
 install(TARGETS ${plugins} LIBRARY DESTINATION ${plugin_dir})
 

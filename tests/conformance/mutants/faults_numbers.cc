@@ -69,17 +69,25 @@ void fault_epsilon_ignored(Hooks& h) {
   };
 }
 
+// The product once more, its bias along the other axis; with no activation or relu, which is
+// enough.
 void fault_bias_on_rows(Hooks& h) {
   h.after = [](Run& run) {
-    if (run.region.kind() != FRL_OP_matmul_bias_act ||
-        run.region.attribute_i(FRL_AT_matmul_bias_act_activation) != 0)
-      return;
-    const float* bias = run.operand<float>(2, FRL_F32);
+    if (run.region.kind() != FRL_OP_matmul_bias_act) return;
+    const int64_t activation = run.region.attribute_i(FRL_AT_matmul_bias_act_activation);
+    const float *x = run.operand<float>(0, FRL_F32), *w = run.operand<float>(1, FRL_F32),
+                *bias = run.operand<float>(2, FRL_F32);
     float* y = run.output<float>(0, FRL_F32);
     const frl::Value out = run.region.output(0);
-    if (!bias || !y || out.extent(-1) != out.extent(-2)) return;
-    const int64_t n = out.extent(-1);
-    for (int64_t i = 0; i < run.n(0); ++i) y[i] += bias[i / n % n] - bias[i % n];
+    if (!x || !w || !bias || !y || out.rank != 2 || out.extent(-1) != out.extent(-2)) return;
+    const int64_t n = out.extent(-1), depth = run.region.operand(0).value.extent(-1);
+    if (activation != 0 && activation != FRL_OP_relu) return;
+    for (int64_t i = 0; i < n * n; ++i) {
+      double sum = double(bias[i / n]);
+      for (int64_t k = 0; k < depth; ++k)
+        sum += double(x[i / n * depth + k]) * double(w[k * n + i % n]);
+      y[i] = float(activation ? std::max(sum, 0.0) : sum);
+    }
   };
 }
 
@@ -276,7 +284,7 @@ void fault_sums_wander(Hooks& h) {
 void fault_byte_past_output(Hooks& h) {
   h.after = [](Run& run) {
     const frl::Value out = run.region.output(0);
-    if (out.is_dense() && out.n_elements()) run.args[run.n_inputs][out.bytes()] ^= std::byte{0x55};
+    if (out.is_dense() && out.n_elements()) run.args[run.n_inputs][out.bytes()] = std::byte{0x55};
   };
 }
 void fault_input_changed(Hooks& h) {

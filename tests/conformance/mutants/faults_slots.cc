@@ -85,8 +85,9 @@ void fault_overclaims_type(Hooks& h) {
   });
 }
 void fault_overclaims_rank(Hooks& h) {
-  compiles_less(
-      h, [](const frl::Region& r) { return r.kind() == FRL_OP_transpose && r.input(0).rank >= 5; });
+  compiles_less(h, [](const frl::Region& r) {
+    return r.kind() == FRL_OP_log_softmax && r.input(0).rank >= 5;
+  });
 }
 void fault_overclaims_nodes(Hooks& h) {
   compiles_less(
@@ -139,10 +140,8 @@ void fault_rate_missing(Hooks& h) {
 void fault_costs_hundredfold(Hooks& h) {
   h.rows = [](Rows& rows) { rows.cost.dispatch_ps *= 100; };
 }
-void fault_costs_hundredth(Hooks& h) {
-  h.rows = [](Rows& rows) {
-    for (frl_rate& rate : rows.rates) rate.ps_per_mflop /= 100;
-  };
+void fault_copies_hundredfold(Hooks& h) {
+  h.rows = [](Rows& rows) { rows.cost.to_device_ps_per_kib *= 100; };
 }
 
 // ---- the line ----
