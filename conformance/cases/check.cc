@@ -122,10 +122,4 @@ void add_case(const Target& target, std::vector<Case>& cases, std::string name,
   if (cases.size() == before && subject.operands.size() > 1) add(with_parameters(subject));
 }
 
-std::string shape_name(const Shape& shape) {
-  std::string out;
-  for (const Dim& dim : shape.dims()) out += cat(out.empty() ? "" : "x", dim.extent);
-  return out.empty() ? "scalar" : out;
-}
-
 }  // namespace ferrule::conformance

@@ -34,7 +34,4 @@ void add_case(const Target& target, std::vector<Case>& cases, std::string name,
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
               const Subject& subject, Style style, const RunOptions& options = {});
 
-// "name[3,4]": a shape in names.
-std::string shape_name(const Shape& shape);
-
 }  // namespace ferrule::conformance

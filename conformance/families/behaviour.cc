@@ -5,6 +5,7 @@
 #include "conformance/cases/bodies.h"
 #include "conformance/cases/check.h"
 #include "conformance/cases/layout.h"
+#include "conformance/cases/ranks.h"
 #include "conformance/families/bounded.h"
 #include "conformance/families/limits.h"
 #include "conformance/suite/families.h"
@@ -118,6 +119,27 @@ void list_pairs(const Target& target, std::vector<Case>& cases, const RowAtHand&
         add_row_case(target, cases, name + "/highest_rank", high, *lifted_graph, {});
     }
   }
+}
+
+// The ranks that the row names, at their ends and in between.
+void list_ranks(const Target& target, std::vector<Case>& cases, const RowAtHand& row) {
+  const frl_operand* main = operand_row(row.claim, 0, false);
+  if (!main || target.depth == Depth::smoke) return;
+  const size_t most = std::min<size_t>(main->max_rank, kMaxRank);
+  std::vector<size_t> ranks = {main->min_rank, most};
+  for (size_t rank : {size_t{2}, size_t{5}, size_t{8}})
+    if (rank > main->min_rank && rank < most) ranks.push_back(rank);
+  if (main->min_rank == most) ranks.pop_back();
+  for (Type type : {Type::f32, Type::f64, Type::i32, Type::boolean})
+    for (size_t rank : ranks)
+      for (const Subject& subject : subjects_of_rank(type, rank)) {
+        if (subject.op != row.claim.op) continue;
+        const auto graph = graph_of(subject, 1);
+        if (graph.ok() && admits(row, *graph))
+          add_row_case(target, cases,
+                       cat(row.name(), type_name(type), "/rank_", rank, "/", subject.label),
+                       subject, *graph, {});
+      }
 }
 
 // ---- compute modes ----
@@ -245,6 +267,7 @@ void list_behaviour(const Target& target, std::vector<Case>& cases) {
     const RowAtHand row = row_at(target, number);
     if (!target.wants(row.name())) continue;
     list_pairs(target, cases, row);
+    list_ranks(target, cases, row);
     list_computes(target, cases, row);
     list_bounded(target, cases, row.claim, row.number);
     list_members(target, cases, row);

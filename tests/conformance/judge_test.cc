@@ -6,6 +6,7 @@
 
 #include "conformance/cases/check.h"
 #include "conformance/rig/memory.h"
+#include "conformance/suite/families.h"
 
 namespace ferrule::conformance::test {
 namespace {
@@ -270,16 +271,43 @@ TEST(Judge, NoticesOneWrongElementOfEveryOp) {
   EXPECT_GT(n, 800u);
 }
 
-// ---- the rig ----
+// ---- lists ----
 
 Target target_of(const char* plugin) {
   Target out;
   out.path = std::string(FRL_BUILD_DIR) + plugin;
+  out.data_folder = FRL_TEST_DATA "/../conformance/data";
   auto driver = load_plugin(out.path, std::make_shared<Team>(2), {}, &out.load);
   EXPECT_TRUE(driver.ok()) << out.load.status.message();
   if (driver.ok()) out.driver = *driver;
   return out;
 }
+
+// A name alone gives its case, whatever the family leaves out.
+TEST(Lists, HoldWhatIsAskedFor) {
+  Target target = target_of("/plugins/cpu.so");
+  for (void (*list)(const Target&, std::vector<Case>&) :
+       {list_behaviour, list_numerics, list_fusions, list_shapes, list_special, list_determinism,
+        list_guards}) {
+    target.only = nullptr;
+    std::vector<Case> all;
+    list(target, all);
+    ASSERT_GT(all.size(), 100u);
+    std::set<std::string> names;
+    for (const Case& one : all) EXPECT_TRUE(names.insert(one.name).second) << one.name << " twice";
+    for (size_t i = 0; i < all.size(); i += all.size() / 40 + 1) {
+      target.only =
+          std::make_shared<const std::set<std::string>>(std::set<std::string>{all[i].name});
+      std::vector<Case> some;
+      list(target, some);
+      const bool found = std::any_of(some.begin(), some.end(),
+                                     [&](const Case& c) { return c.name == all[i].name; });
+      EXPECT_TRUE(found) << all[i].name;
+    }
+  }
+}
+
+// ---- the rig ----
 
 TEST(Rig, GuardsSeeEveryByteAroundATensor) {
   const Target target = target_of("/plugins/cpu.so");
