@@ -32,7 +32,7 @@ static const frl_claim kClaims[] = {{.op = FRL_OP_pointwise,
                                      .determinism = FRL_SAME_BITS_ANY_THREADS}};
 static const frl_space kSpaces[] = {
     {FRL_SPACE_HOST_VISIBLE | FRL_SPACE_DEVICE | FRL_SPACE_UNIFIED | FRL_SPACE_ADDRESS, 64,
-     UINT64_C(1) << 34, UINT64_C(1) << 33, UINT64_C(1) << 33}};
+     UINT64_C(1) << 32, UINT64_C(1) << 28, UINT64_C(1) << 28}};
 static const frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 1000000000}};
 static const frl_cost kCost = {.head = {sizeof(frl_cost), FRL_TAG_COST},
                                .dispatch_ps = 50000,
@@ -228,7 +228,7 @@ static int32_t FRL_CALL make_buffer(frl_device* dev, const frl_space_request* q,
                                     frl_error* e) {
   if (q->space != 0) return fail(e, FRL_INVALID, "space: want 0, the only one");
   if (q->bytes > kSpaces[0].max_alloc_bytes) {
-    fail(e, FRL_NO_MEMORY, "buffer: want at most 8 GiB");
+    fail(e, FRL_NO_MEMORY, "buffer: want at most 256 MiB");
     return e->subject = 0, FRL_NO_MEMORY;
   }
   const frl_host* host = ((device*)dev)->host;
