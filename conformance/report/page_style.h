@@ -19,7 +19,7 @@ tr:last-child>td{border-bottom:0}th{font-weight:600;color:var(--soft);font-size:
 .matrix td,.matrix th{text-align:center;padding:.18rem .35rem}.matrix td:first-child,.matrix th:first-child{text-align:left;white-space:nowrap}
 .good{color:var(--good);background:var(--goodbg)}.bad{color:var(--bad);background:var(--badbg)}.warn{color:var(--warn);background:var(--warnbg)}.none{color:var(--none);background:var(--nonebg)}
 .pill{display:inline-block;border-radius:.4rem;padding:0 .45rem;font-size:.82rem;white-space:nowrap}
-td.cell{border:2px solid var(--card);border-radius:.4rem;font-size:.82rem;min-width:2.6rem;font-variant-numeric:tabular-nums}
+td[data-find]{cursor:pointer}td.cell{border:2px solid var(--card);border-radius:.4rem;font-size:.82rem;min-width:2.6rem;font-variant-numeric:tabular-nums}
 code,pre{font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4rem 0 0;background:var(--nonebg);padding:.5rem .7rem;border-radius:.4rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 .bar{height:.55rem;border-radius:.3rem;background:var(--nonebg);overflow:hidden;display:flex;min-width:6rem}.bar i{display:block;height:100%}

@@ -35,6 +35,7 @@ struct Found {
 
 Found find_case(std::span<const Family> families, const Family& family, const Options& options) {
   Found out{open_target(job_of(families, options)), nullptr};
+  out.target.only = std::make_shared<const std::set<std::string>>(std::set{options.subject});
   if (!is_listed(family, out.target)) return out;
   std::vector<Case> cases;
   family.list(out.target, cases);
