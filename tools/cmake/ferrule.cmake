@@ -22,9 +22,6 @@ add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initiali
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-w)  # clang has other opinions; the gcc builds are the ones without warnings
 endif()
-if(CMAKE_BUILD_TYPE STREQUAL Debug)
-  add_compile_options(-O1)
-endif()
 if(FERRULE_SANITIZE)
   add_compile_options(-fsanitize=${FERRULE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FERRULE_SANITIZE})
