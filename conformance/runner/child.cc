@@ -1,6 +1,8 @@
 #include "conformance/runner/child.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -224,6 +226,9 @@ Record run_case(const Case& a_case, const Target& target) {
 }
 
 int run_as_child(std::span<const Family> families) {
+  // A child does not outlive its parent, whatever ends that one.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == 1) return 2;
   const auto job = read_job();
   if (!job.ok()) return 2;
   const Lines lines;

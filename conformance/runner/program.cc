@@ -1,9 +1,11 @@
 #include "conformance/runner/program.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "conformance/runner/child.h"
 #include "conformance/runner/listing.h"
@@ -77,10 +79,30 @@ int must_pass_command(std::span<const Family> families, const Options& options) 
   return kFine;
 }
 
-int run_program(std::span<const Family> families, int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], kChildFlag) == 0) return run_as_child(families);
-  const Parsed parsed = parse_options(argc, argv);
+// What cannot be a library is no plugin to judge: there is no report about it.
+Status check_plugin_file(const std::string& path) {
+  std::error_code code;
+  const fs::file_status facts = fs::status(path, code);
+  const auto wrong = [&](const std::string& got) {
+    return Status(Code::invalid_argument,
+                  cat("plugin ", path, ": want a shared library, got ", got));
+  };
+  if (!fs::exists(facts)) return wrong("no such file");
+  if (!fs::is_regular_file(facts)) return wrong(fs::is_directory(facts) ? "a folder" : "no file");
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  if (std::memcmp(magic,
+                  "\x7F"
+                  "ELF",
+                  4) != 0)
+    return wrong("a file of another kind");
+  return {};
+}
+
+int run_command(std::span<const Family> families, const Parsed& parsed, int argc, char** argv) {
   if (parsed.exit_code >= 0) return parsed.exit_code;
+  if (!parsed.options.plugin.empty())
+    if (Status s = check_plugin_file(parsed.options.plugin); !s.ok()) return complain(s.message());
   std::string line;
   for (int i = 0; i < argc; ++i) line += cat(i ? " " : "", i ? argv[i] : "ferrule-conformance");
   switch (parsed.options.command) {
@@ -97,6 +119,15 @@ int run_program(std::span<const Family> families, int argc, char** argv) {
     default:
       return run_suite(families, parsed.options, line);
   }
+}
+
+int run_program(std::span<const Family> families, int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], kChildFlag) == 0) return run_as_child(families);
+  const int code = run_command(families, parse_options(argc, argv), argc, argv);
+  // What was not written was not said.
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  const int cause = errno;
+  return complain(cat("stdout: cannot be written: ", std::strerror(cause)));
 }
 
 }  // namespace ferrule::conformance

@@ -127,11 +127,25 @@ TEST(Runner, ExitCodes) {
   EXPECT_EQ(absent.code, 3) << absent.text;
 }
 
-TEST(Runner, AFileThatIsNoPluginIsJudgedAndFails) {
+TEST(Runner, WhatCannotBeALibraryIsBadUsage) {
   const Folder folder;
-  const Said said = run("ferrule-conformance", folder.write("bad.so", "not a library"));
-  EXPECT_EQ(said.code, 1);
-  EXPECT_THAT(said.text, HasSubstr("does not load"));
+  const std::string text = folder.write("bad.so", "not a library");
+  const std::pair<std::string, std::string> kCases[] = {
+      {text, "want a shared library, got a file of another kind"},
+      {"/tmp", "want a shared library, got a folder"},
+      {"/dev/null", "want a shared library, got no file"},
+      {"/no/such.so", "want a shared library, got no such file"}};
+  for (const auto& [path, why] : kCases) {
+    const Said said = run("ferrule-conformance", path);
+    EXPECT_EQ(said.code, 2) << path;
+    EXPECT_THAT(said.text, HasSubstr(why));
+  }
+}
+
+TEST(Runner, OutputThatCannotBeWrittenIsSaid) {
+  const Said said =
+      run("ferrule-conformance", cat(kTemplate, " --level 0 --depth smoke >/dev/full"));
+  EXPECT_EQ(said.code, 2);
 }
 
 TEST(Runner, ExplainAndReplayAreAboutOneCase) {
