@@ -1,5 +1,7 @@
 #include "conformance/cases/check.h"
 
+#include "conformance/cases/layout.h"
+
 #include "core/base/text.h"
 #include "core/claim/match.h"
 
@@ -120,6 +122,20 @@ void add_case(const Target& target, std::vector<Case>& cases, std::string name,
   add(subject);
   // A device may want its weights known.
   if (cases.size() == before && subject.operands.size() > 1) add(with_parameters(subject));
+}
+
+void add_laid_out(const Target& target, std::vector<Case>& cases, const std::string& name,
+                  const Subject& subject, const Graph& graph, const RunOptions& options,
+                  Repeats repeats, Check check) {
+  if (!target.wants(name)) return;
+  auto shared = std::make_shared<const Graph>(graph);
+  cases.push_back({name, [=](const Target& t) {
+                     std::vector<Tensor> inputs =
+                         inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
+                     for (const auto& [input, axis] : repeats)
+                       inputs[input] = constant_along(inputs[input], axis);
+                     return check(t, *shared, inputs, options);
+                   }});
 }
 
 }  // namespace ferrule::conformance

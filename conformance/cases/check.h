@@ -34,4 +34,13 @@ void add_case(const Target& target, std::vector<Case>& cases, std::string name,
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
               const Subject& subject, Style style, const RunOptions& options = {});
 
+// One that runs laid out as options say; an input that repeats along an axis gets equal elements
+// there.
+//   check  check_run, or another of its form
+using Repeats = std::vector<std::pair<size_t, size_t>>;  // input, axis
+using Check = Outcome (*)(const Target&, const Graph&, std::span<const Tensor>, const RunOptions&);
+void add_laid_out(const Target& target, std::vector<Case>& cases, const std::string& name,
+                  const Subject& subject, const Graph& graph, const RunOptions& options,
+                  Repeats repeats, Check check);
+
 }  // namespace ferrule::conformance

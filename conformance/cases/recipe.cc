@@ -145,6 +145,18 @@ Result<OperandSpec> parse_operand(std::string_view text, Type type) {
   return out;
 }
 
+Result<Subject> subject_of(const SubjectRow& row, Type type, int64_t n) {
+  Subject subject;
+  subject.op = row.op, subject.label = row.label;
+  FRL_LET(subject.attributes, parse_attributes(row.op, row.attributes));
+  for (std::string text : split(row.operands, ' ')) {
+    for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, cat(n));
+    FRL_LET(OperandSpec operand, parse_operand(text, type));
+    subject.operands.push_back(std::move(operand));
+  }
+  return subject;
+}
+
 Result<Graph> graph_of(const Subject& subject, uint64_t seed) {
   std::vector<Slot> slots;
   for (size_t i = 0; i < subject.operands.size(); ++i) {

@@ -45,6 +45,15 @@ Result<Attributes> parse_attributes(OpId op, std::string_view text);
 // "T[2,3]:5"
 Result<OperandSpec> parse_operand(std::string_view text, Type type);
 
+// A subject written as a row: "by=max axes=-1" and "T[6,N] T[N]".
+struct SubjectRow {
+  OpId op;
+  const char *label, *attributes, *operands;
+};
+//   n  what N stands for among the extents
+//   errors  internal for a row that is no subject
+Result<Subject> subject_of(const SubjectRow& row, Type type, int64_t n = 0);
+
 // The graph of a subject's node. Literals and parameters hold their values already.
 Result<Graph> graph_of(const Subject& subject, uint64_t seed);
 

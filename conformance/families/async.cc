@@ -47,6 +47,7 @@ Outcome done_means_done(Session& session, const Specimen& specimen, Bench&) {
   }
   FRL_HAVE(auto job, Job::make(session, *queue, specimen.graph, {.late = false}));
   FRL_CHECK(job->upload(specimen.inputs));
+  FRL_CHECK(job->wipe());
   FRL_HAVE(const uint64_t signal, queue->submit(job->request()));
   FRL_CHECK(queue->wait(signal));
   const std::string wrong = raw::differs(specimen, job->seen());

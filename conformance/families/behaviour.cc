@@ -23,26 +23,17 @@ RowAtHand row_at(const Target& target, size_t number) {
   return {claim, number, std::move(alone)};
 }
 
-void add_row_case(const Target& target, std::vector<Case>& cases, std::string name,
+void add_row_case(const Target& target, std::vector<Case>& cases, const std::string& name,
                   const Subject& subject, const Graph& graph, const RunOptions& options,
-                  std::vector<std::pair<size_t, size_t>> repeats = {}) {
-  if (!target.wants(name)) return;
-  auto shared = std::make_shared<const Graph>(graph);
-  cases.push_back({name, [shared, subject, options, repeats, name](const Target& t) {
-                     std::vector<Tensor> inputs =
-                         inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
-                     for (const auto& [input, axis] : repeats)
-                       inputs[input] = constant_along(inputs[input], axis);
-                     return check_claimed(t, *shared, inputs, options);
-                   }});
+                  Repeats repeats = {}) {
+  add_laid_out(target, cases, name, subject, graph, options, std::move(repeats), check_claimed);
 }
 
 // ---- types, ranks, layouts, broadcasts ----
 
 // Every layout of every operand and result that the row allows, each once; others rotate along, so
 // that pairs meet over the subjects of the op.
-RunOptions laid_out(const RowAtHand& row, const Graph& graph, size_t turn,
-                    std::vector<std::pair<size_t, size_t>>* repeats) {
+RunOptions laid_out(const RowAtHand& row, const Graph& graph, size_t turn, Repeats* repeats) {
   const Node& node = graph.node(NodeId(0));
   RunOptions out;
   out.operands.resize(node.operands.size()), out.results.resize(node.results.size());
@@ -101,7 +92,7 @@ void list_pairs(const Target& target, std::vector<Case>& cases, const RowAtHand&
                         : target.depth == Depth::standard && type == Type::f32 ? 3
                                                                                : 1;
       for (int i = 0; i < turns; ++i) {
-        std::vector<std::pair<size_t, size_t>> repeats;
+        Repeats repeats;
         const RunOptions options = laid_out(row, *graph, turn++, &repeats);
         add_row_case(target, cases, cat(name, "/layout_", i), subject, *graph, options,
                      std::move(repeats));
@@ -182,7 +173,7 @@ void list_members(const Target& target, std::vector<Case>& cases, const RowAtHan
         if (!graph.ok()) continue;
         const auto wrapped = as_pointwise(*graph);
         if (!wrapped.ok() || !admits(row, *wrapped)) continue;
-        std::vector<std::pair<size_t, size_t>> repeats;
+        Repeats repeats;
         const RunOptions options = laid_out(row, *wrapped, turn++, &repeats);
         add_row_case(target, cases,
                      cat(row.name(), op->name, "/", type_name(type), "/", subject.label), subject,

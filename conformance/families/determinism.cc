@@ -11,11 +11,7 @@ namespace ferrule::conformance {
 namespace {
 
 // Large enough that work is split between workers.
-struct Large {
-  OpId op;
-  const char *label, *attributes, *operands;
-};
-constexpr Large kLarge[] = {
+constexpr SubjectRow kLarge[] = {
     {FRL_OP_add, "large", "", "T[300000] T[300000]"},
     {FRL_OP_gelu, "large", "", "T[300,1000]"},
     {FRL_OP_mul, "bias", "", "T[500,600] T[600]"},
@@ -41,17 +37,6 @@ constexpr Large kLarge[] = {
     {FRL_OP_dft, "rows", "", "T[33,240,2]"},
     {FRL_OP_lstm, "steps", "", "T[9,3,33] T[1,68,33] T[1,68,17]"},
 };
-
-Result<Subject> large_subject(const Large& row, Type type) {
-  Subject subject;
-  subject.op = row.op, subject.label = row.label;
-  FRL_LET(subject.attributes, parse_attributes(row.op, row.attributes));
-  for (const std::string& text : split(row.operands, ' ')) {
-    FRL_LET(OperandSpec operand, parse_operand(text, type));
-    subject.operands.push_back(std::move(operand));
-  }
-  return subject;
-}
 
 Outcome compare_bits(const RunResult& first, const RunResult& other, const std::string& when) {
   if (!other.status.ok()) return outcome_of(other.status, when);
@@ -108,14 +93,24 @@ Outcome compare_queue(const Target& target, const Graph& graph, std::span<const 
   return compare_bits(first, (*rig)->run(graph, inputs), "on a second queue");
 }
 
-Outcome check_bits(const Target& target, const Graph& graph, std::span<const Tensor> inputs,
-                   uint32_t determinism) {
-  auto rig = shared_rig(target);
+// The run that others are compared with; a pass if there is one.
+Outcome run_first(const Target& target, const Graph& graph, std::span<const Tensor> inputs,
+                  RunResult* first) {
+  const auto rig = shared_rig(target);
   if (!rig.ok()) return outcome_of(rig.status(), "open");
   if (const Refusal refusal = (*rig)->asks(graph); refusal.refused())
     return {Verdict::not_claimed, refusal.text, 1, 0};
-  const RunResult first = (*rig)->run(graph, inputs);
-  if (!first.status.ok()) return outcome_of(first.status, "claimed: want it to run, got");
+  *first = (*rig)->run(graph, inputs);
+  return first->status.ok() ? pass(0) : outcome_of(first->status, "claimed: want it to run, got");
+}
+
+Outcome check_bits(const Target& target, const Graph& graph, std::span<const Tensor> inputs,
+                   uint32_t determinism) {
+  RunResult first;
+  if (Outcome out = run_first(target, graph, inputs, &first); out.verdict != Verdict::pass)
+    return out;
+  const auto rig = shared_rig(target);
+  if (!rig.ok()) return outcome_of(rig.status(), "open");
   Outcome out = pass(0);
   for (int i = 0; i < 2; ++i)
     merge(out, compare_bits(first, (*rig)->run(graph, inputs), cat("run ", i + 2)));
@@ -132,14 +127,11 @@ Outcome check_bits(const Target& target, const Graph& graph, std::span<const Ten
 
 // The device closed and opened anew, the queue with it.
 Outcome check_reopened(const Target& target, const Graph& graph, std::span<const Tensor> inputs) {
-  auto rig = shared_rig(target);
-  if (!rig.ok()) return outcome_of(rig.status(), "open");
-  if (const Refusal refusal = (*rig)->asks(graph); refusal.refused())
-    return {Verdict::not_claimed, refusal.text, 1, 0};
-  const RunResult first = (*rig)->run(graph, inputs);
-  if (!first.status.ok()) return outcome_of(first.status, "claimed: want it to run, got");
+  RunResult first;
+  if (Outcome out = run_first(target, graph, inputs, &first); out.verdict != Verdict::pass)
+    return out;
   drop_shared_rig();
-  rig = shared_rig(target);
+  const auto rig = shared_rig(target);
   if (!rig.ok()) return outcome_of(rig.status(), "opened anew");
   return compare_bits(first, (*rig)->run(graph, inputs), "opened anew");
 }
@@ -169,10 +161,10 @@ void add_bits(const Target& target, std::vector<Case>& cases, const std::string&
 }  // namespace
 
 void list_determinism(const Target& target, std::vector<Case>& cases) {
-  for (const Large& row : kLarge)
+  for (const SubjectRow& row : kLarge)
     for (Type type : {Type::f32, Type::f64, Type::bf16}) {
       if (target.depth == Depth::smoke && (type != Type::f32 || row.op != FRL_OP_reduce)) continue;
-      if (const auto subject = large_subject(row, type); subject.ok())
+      if (const auto subject = subject_of(row, type); subject.ok())
         add_bits(target, cases, cat(type_name(type), "/", row.label), *subject);
     }
   if (target.depth == Depth::smoke) return;

@@ -1,5 +1,7 @@
 // G: every region kind that is claimed: against the reference, and against its own body run node by
 // node on the same device.
+#include <algorithm>
+
 #include "conformance/cases/bodies.h"
 #include "conformance/cases/check.h"
 #include "conformance/families/written.h"
@@ -8,6 +10,17 @@
 
 namespace ferrule::conformance {
 namespace {
+
+// What the body of node 0 is given: weights that the graph holds, inputs for the rest.
+std::vector<Tensor> body_inputs(const Graph& graph, std::span<const Tensor> inputs) {
+  std::vector<Tensor> out;
+  for (ValueId id : graph.node(NodeId(0)).operands) {
+    if (id == kNoValue) continue;
+    const auto at = std::find(graph.inputs().begin(), graph.inputs().end(), id);
+    out.push_back(graph.known(id) ? *graph.known(id) : inputs[size_t(at - graph.inputs().begin())]);
+  }
+  return out;
+}
 
 // The region on `inputs`, then its body's nodes alone; both judged, then one against the other.
 Outcome check_fused(const Target& target, const Graph& graph, std::span<const Tensor> inputs) {
@@ -19,12 +32,13 @@ Outcome check_fused(const Target& target, const Graph& graph, std::span<const Te
   if (!body.ok()) return {Verdict::internal_error, body.status().message(), 0, 0};
   auto rig = shared_rig(target);
   if (!rig.ok()) return outcome_of(rig.status(), "open");
-  const auto unfused = (*rig)->run_unfused(**body, inputs);
+  const std::vector<Tensor> given = body_inputs(graph, inputs);
+  const auto unfused = (*rig)->run_unfused(**body, given);
   // A device need not run the members alone.
   if (!unfused.ok())
     return unfused.status().code() == Code::not_claimed ? out
                                                         : outcome_of(unfused.status(), "unfused");
-  const auto alone = expect(**body, inputs, target.row());
+  const auto alone = expect(**body, given, target.row());
   if (!alone.ok()) return {Verdict::internal_error, "reference: " + alone.status().message(), 0, 0};
   for (size_t r = 0; r < want.size(); ++r) {
     merge(out, judge((*unfused)[r], (*alone)[r], ~uint32_t{0} & FRL_FP_LOSES_ZERO_SIGN),
@@ -90,17 +104,22 @@ void list_activations(const Target& target, std::vector<Case>& cases) {
     }
 }
 
+// What a case does whose inputs are all filled in one style.
+CaseBody check_filled(Style style) {
+  return [style](const Target& t, const Graph& graph, uint64_t seed) {
+    std::vector<Tensor> inputs;
+    for (ValueId id : graph.inputs())
+      inputs.push_back(fill(graph.type(id), style, seed + inputs.size() * 977));
+    return check_fused(t, graph, inputs);
+  };
+}
+
 void add_region(const Target& target, std::vector<Case>& cases, std::string name, OpId kind,
                 Result<Graph> body, Style style) {
   if (!body.ok()) return;
   auto shared = std::make_shared<const Graph>(std::move(*body));
   add_case(target, cases, std::move(name), one_region(kind, Attributes(kind), shared),
-           [style](const Target& t, const Graph& graph, uint64_t seed) {
-             std::vector<Tensor> inputs;
-             for (ValueId id : graph.inputs())
-               inputs.push_back(fill(graph.type(id), style, seed + inputs.size() * 977));
-             return check_fused(t, graph, inputs);
-           });
+           check_filled(style));
 }
 
 // How many of something to try: few, and as many as the claim allows, where that is no more than is
@@ -209,12 +228,7 @@ void list_fusions(const Target& target, std::vector<Case>& cases) {
   list_closed(target, cases);
   list_activations(target, cases);
   list_rounding(target, cases);
-  list_written(target, cases, [](const Target& t, const Graph& graph, uint64_t seed) {
-    std::vector<Tensor> inputs;
-    for (ValueId id : graph.inputs())
-      inputs.push_back(fill(graph.type(id), Style::ramp, seed + inputs.size() * 977));
-    return check_fused(t, graph, inputs);
-  });
+  list_written(target, cases, check_filled(Style::ramp));
   size_t number = 0;
   for (const Claim& claim : target.row().claims) {
     if (claim.op == FRL_OP_pointwise) list_pointwise(target, cases, claim, number++);

@@ -148,7 +148,7 @@ void add_layout(const Target& target, std::vector<Case>& cases, const std::strin
   const Claim* claim = claim_of(target.row(), graph);
   const Node& node = graph.node(NodeId(0));
   RunOptions options;
-  std::vector<std::pair<size_t, size_t>> repeats;  // input, axis
+  Repeats repeats;
   bool any = false;
   options.operands.resize(node.operands.size());
   options.results.resize(node.results.size());
@@ -172,15 +172,7 @@ void add_layout(const Target& target, std::vector<Case>& cases, const std::strin
     options.results[r] = layout.make(graph.shape(node.results[r]));
     any = true;
   }
-  if (!any || !target.wants(name)) return;
-  auto shared = std::make_shared<const Graph>(graph);
-  cases.push_back({name, [shared, subject, options, repeats, name](const Target& t) {
-                     std::vector<Tensor> inputs =
-                         inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
-                     for (const auto& [input, axis] : repeats)
-                       inputs[input] = constant_along(inputs[input], axis);
-                     return check_run(t, *shared, inputs, options);
-                   }});
+  if (any) add_laid_out(target, cases, name, subject, graph, options, repeats, check_run);
 }
 
 void list_layouts(const Target& target, std::vector<Case>& cases, OpId op, Type type) {

@@ -13,9 +13,7 @@ constexpr int64_t kLongEdges[] = {251,  255,  256,  257,  509,  511,  512,  513,
                                   1023, 1024, 1025, 2049, 4095, 4097, 8191, 8193};
 
 // Recipes whose operands have N (any size) and M, K (small ones that vary with it).
-struct Sized {
-  OpId op;
-  const char *label, *attributes, *operands;
+struct Sized : SubjectRow {
   bool is_long;  // takes the long edges too
 };
 constexpr Sized kSized[] = {
@@ -64,18 +62,6 @@ constexpr Sized kSized[] = {
     {FRL_OP_cast, "row", "to=4", "T[N]", true},
 };
 
-Result<Subject> sized(const Sized& row, Type type, int64_t n) {
-  Subject subject;
-  subject.op = row.op, subject.label = row.label;
-  FRL_LET(subject.attributes, parse_attributes(row.op, row.attributes));
-  for (std::string text : split(row.operands, ' ')) {
-    for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, cat(n));
-    FRL_LET(OperandSpec operand, parse_operand(text, type));
-    subject.operands.push_back(std::move(operand));
-  }
-  return subject;
-}
-
 }  // namespace
 
 std::vector<Type> some_types(const Target& target, OpId op) {
@@ -104,7 +90,7 @@ void list_sizes(const Target& target, std::vector<Case>& cases) {
       if (!all && row.is_long) sizes.insert(sizes.end(), {257, 1021, 1025});
       if (target.depth == Depth::smoke) sizes = {17, 64};
       for (int64_t n : sizes)
-        if (auto subject = sized(row, type, n); subject.ok() && graph_of(*subject, 1).ok())
+        if (auto subject = subject_of(row, type, n); subject.ok() && graph_of(*subject, 1).ok())
           add_case(target, cases,
                    cat("H/", op_row(row.op).name, "/", type_name(type), "/", row.label, "/n_", n),
                    *subject, Style::data);

@@ -201,11 +201,7 @@ constexpr Mark kMarks[] = {
 };
 
 // Ops whose rows along the last axis of the first operand are marked.
-struct Marked {
-  OpId op;
-  const char *label, *attributes, *operands;  // rows of recipes with N for the row's length
-};
-constexpr Marked kMarked[] = {
+constexpr SubjectRow kMarked[] = {
     {FRL_OP_reduce, "add", "by=add axes=-1", "T[6,N]"},
     {FRL_OP_reduce, "mul", "by=mul axes=-1", "T[6,N]"},
     {FRL_OP_reduce, "max", "by=max axes=-1", "T[6,N]"},
@@ -232,18 +228,6 @@ constexpr Marked kMarked[] = {
     {FRL_OP_matmul_bias_act, "relu", "activation=relu", "T[6,N] T[N,3] T[3]"},
 };
 
-Result<Subject> marked_subject(const Marked& row, Type type, int64_t n) {
-  Subject subject;
-  subject.op = row.op, subject.label = row.label;
-  FRL_LET(subject.attributes, parse_attributes(row.op, row.attributes));
-  for (std::string text : split(row.operands, ' ')) {
-    for (size_t at; (at = text.find('N')) != std::string::npos;) text.replace(at, 1, cat(n));
-    FRL_LET(OperandSpec operand, parse_operand(text, type));
-    subject.operands.push_back(std::move(operand));
-  }
-  return subject;
-}
-
 Outcome run_marked(const Target& target, const Graph& graph, const Subject& subject,
                    const Mark& mark, uint64_t seed) {
   std::vector<Tensor> inputs = inputs_of(subject, graph, Style::data, seed);
@@ -256,7 +240,7 @@ Outcome run_marked(const Target& target, const Graph& graph, const Subject& subj
 void list_marked(const Target& target, std::vector<Case>& cases) {
   const std::vector<int64_t> all = {7, 8, 9, 16, 17, 31, 32, 33, 65, 257, 8193}, few = {7, 33, 65},
                              one = {17};
-  for (const Marked& row : kMarked) {
+  for (const SubjectRow& row : kMarked) {
     for (Type type : types_of(row.op)) {
       if (!is_float(type)) continue;
       if (!target.wants(cat("I/", op_row(row.op).name, "/", type_name(type), "/", row.label, "_")))
@@ -265,7 +249,7 @@ void list_marked(const Target& target, std::vector<Case>& cases) {
            target.depth == Depth::smoke                                                    ? one
            : target.depth == Depth::deep || (row.op == FRL_OP_reduce && type == Type::f32) ? all
                                                                                            : few) {
-        const auto subject = marked_subject(row, type, n);
+        const auto subject = subject_of(row, type, n);
         if (!subject.ok()) continue;
         for (const Mark& mark : kMarks) {
           // Products of such rows leave the range in an order that is the device's.
@@ -306,7 +290,7 @@ void list_masked(const Target& target, std::vector<Case>& cases) {
   for (const Masked& row : kMasked) {
     for (Type type : {Type::f64, Type::f32, Type::f16, Type::bf16}) {
       const auto subject =
-          marked_subject({FRL_OP_attention, row.name, row.attributes, row.operands}, type, 0);
+          subject_of({FRL_OP_attention, row.name, row.attributes, row.operands}, type);
       if (!subject.ok()) continue;
       add_case(target, cases, cat("I/attention/", type_name(type), "/", row.name),
                graph_of(*subject, 1),
@@ -329,10 +313,10 @@ void list_masked(const Target& target, std::vector<Case>& cases) {
 
 // Integer reductions wrap, and extremes are found at the ends of the range.
 void list_integer_rows(const Target& target, std::vector<Case>& cases) {
-  for (const Marked& row : kMarked) {
+  for (const SubjectRow& row : kMarked) {
     for (Type type : types_of(row.op)) {
       if (is_float(type)) continue;
-      const auto subject = marked_subject(row, type, 33);
+      const auto subject = subject_of(row, type, 33);
       if (!subject.ok()) continue;
       add_case(target, cases,
                cat("I/", op_row(row.op).name, "/", type_name(type), "/", row.label, "/edges"),

@@ -33,6 +33,29 @@ constexpr Written kWritten[] = {
     return %r "r"
   return %y "y"
 )"},
+    {"batch", "rows_of_products_with_a_weight", R"(graph "g"
+  %x = input T[6,3] "x"
+  %w = parameter T[3,5] "w" = random 1
+  %y = batch %x, %w {axes=[-2,0,-2], slices=2}
+  body
+    %a = input T[3,3] "a"
+    %c = input T[3,5] "c"
+    %r = matmul %a, %c
+    return %r "r"
+  return %y "y"
+)"},
+    {"subgraph", "product_with_a_weight", R"(graph "g"
+  %x = input T[6,3] "x"
+  %w = parameter T[3,5] "w" = random 1
+  %y = subgraph %x, %w
+  body
+    %a = input T[6,3] "a"
+    %c = input T[3,5] "c"
+    %p = matmul %a, %c
+    %r = relu %p
+    return %r "r"
+  return %y "y"
+)"},
     {"batch", "middle_axis_two_results", R"(graph "g"
   %x = input T[3,8,2] "x"
   %y, %z = batch %x {axes=[-2,-2,-1], slices=2}

@@ -6,8 +6,7 @@
 
 namespace ferrule::conformance {
 
-// 64 lower-case hex digits.
-//   source  FIPS 180-4, section 6.2
+// 64 lower-case hex digits; empty if the system's OpenSSL does not give the algorithm.
 std::string sha256(std::string_view bytes);
 
 // Of a file's bytes; empty if it cannot be read.

@@ -13,8 +13,8 @@ struct Answer {
 };
 
 // The node as it stands: a plain op or closed kind by its own rows, an open kind by the kind's rows
-// and its members'. compute: the FRL_COMPUTE_* that the config
-// allows; a row without it runs the node as IEEE, which is never less accurate.
+// and its members'. compute: the FRL_COMPUTE_* that the config allows; a row
+// without it runs the node as IEEE, which is never less accurate.
 Answer match_claims(const DeviceRow& device, const Graph& graph, const Node& node,
                     uint32_t compute);
 

@@ -28,8 +28,6 @@ std::string fits_bias(const Match& m) {
   return {};
 }
 
-std::string fits_nothing_else(const Match&) { return {}; }
-
 Result<NodeId> emit_matmul(const Match& m, bool bias, bool act) {
   Attributes attributes(FRL_OP_matmul_bias_act);
   if (act) attributes.set_i(FRL_AT_matmul_bias_act_activation, m.ops[3]);
@@ -40,8 +38,7 @@ Result<NodeId> emit_matmul(const Match& m, bool bias, bool act) {
 
 const FusionRow kMatmulRows[] = {
     {activation(3, biased()), fits_bias, [](const Match& m) { return emit_matmul(m, true, true); }},
-    {activation(3, product()), fits_nothing_else,
-     [](const Match& m) { return emit_matmul(m, false, true); }},
+    {activation(3, product()), nullptr, [](const Match& m) { return emit_matmul(m, false, true); }},
     {biased(), fits_bias, [](const Match& m) { return emit_matmul(m, true, false); }},
 };
 
@@ -72,14 +69,12 @@ Result<NodeId> emit_conv(const Match& m, bool residual, bool act, bool clamp) {
 }
 
 const FusionRow kConvRows[] = {
-    {activation(3, with_residual()), fits_nothing_else,
+    {activation(3, with_residual()), nullptr,
      [](const Match& m) { return emit_conv(m, true, true, false); }},
-    {activation(3, conv()), fits_nothing_else,
+    {activation(3, conv()), nullptr,
      [](const Match& m) { return emit_conv(m, false, true, false); }},
-    {clamped(conv()), fits_nothing_else,
-     [](const Match& m) { return emit_conv(m, false, false, true); }},
-    {with_residual(), fits_nothing_else,
-     [](const Match& m) { return emit_conv(m, true, false, false); }},
+    {clamped(conv()), nullptr, [](const Match& m) { return emit_conv(m, false, false, true); }},
+    {with_residual(), nullptr, [](const Match& m) { return emit_conv(m, true, false, false); }},
 };
 
 }  // namespace

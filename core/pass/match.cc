@@ -152,7 +152,7 @@ Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass,
       if (std::any_of(found.nodes.begin(), found.nodes.end(),
                       [&](NodeId id) { return swallowed[index(id)]; }))
         continue;
-      if (std::string reason = row.guard(found); !reason.empty()) {
+      if (std::string reason = row.guard ? row.guard(found) : ""; !reason.empty()) {
         reject(i, std::move(reason));
         continue;
       }

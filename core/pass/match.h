@@ -47,7 +47,7 @@ bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const P
 // One fusion: a pattern, what must hold beside it, and the region that it becomes.
 struct FusionRow {
   Pattern pattern;
-  std::string (*guard)(const Match&);    // empty: fits; else the reason
+  std::string (*guard)(const Match&);    // empty: fits; else the reason. Null: nothing to ask
   Result<NodeId> (*emit)(const Match&);  // the region; its first result stands for the root's
 };
 

@@ -117,8 +117,9 @@ class Compilation {
     for (ValueId id : node.operands)
       operands.push_back(id == kNoValue ? Placed{} : placed(id, align));
     for (ValueId id : node.results) results.push_back(placed(id, align));
-    const uint32_t compute =
-        match_claims(device->row(), parts_.graph, node, context_.options.gate.compute).compute;
+    uint32_t compute = context_.options.gate.compute;
+    if (compute != FRL_COMPUTE_IEEE)
+      compute = match_claims(device->row(), parts_.graph, node, compute).compute;
     FRL_LET(const Block block, encode_region(parts_.graph, node, operands, results, compute));
     FRL_LET(parts_.kernels[i], context_.kernels->kernel(device, block));
     return {};

@@ -19,8 +19,8 @@ bool is_pointwise(const frl::Region& region, uint32_t number) {
 
 // Where a value of the body is while the kernel runs.
 struct Home {
-  int argument = -1;    // of the region; -1: in scratch
-  uint64_t offset = 0;  // in scratch
+  int argument = -1;             // of the region; -1: in scratch
+  uint64_t offset = UINT64_MAX;  // in scratch
 };
 
 struct Step {
@@ -28,58 +28,66 @@ struct Step {
   std::vector<Home> args;  // inputs, outputs, then scratch
 };
 
+struct Program {
+  std::vector<Step> steps;
+  std::vector<frl_pack> packs;  // of one step side by side, by the region's inputs
+  std::vector<size_t> owners;   // by pack: its step
+  std::vector<Home> homes;      // by value
+  uint64_t scratch_bytes = 0;
+};
+
 // Splits a body into parts and compiles them.
+//   in_scratch  inputs and outputs too lie in scratch
 class Builder {
  public:
   Builder(const Context& context, const frl::Region& region, bool in_scratch)
-      : context_(context),
-        region_(region),
-        body_(region.body(0)),
-        homes_(region.n_values()),
-        uses_(region.n_values()) {
-    for (uint32_t id : body_.outputs) uses_[id].push_back(body_.n_nodes);
+      : context_(context), region_(region), body_(region.body(0)), uses_(region.n_values()) {
+    out_.homes.resize(region.n_values());
+    for (uint32_t id : body_.outputs) {
+      if (is_inner_literal(id))
+        throw frl::Failure(FRL_NO_BODY, "body: want no output that is a literal");
+      uses_[id].push_back(body_.n_nodes);
+    }
     for (uint32_t i = 0; i < body_.n_nodes; ++i)
       for (uint32_t id : region.node(body_.first_node + i).operands)
         if (id != FRL_NO_VALUE) uses_[id].push_back(i);
     if (!in_scratch) find_arguments();
   }
 
-  // Gives every value that has no home one in scratch, from `begin` on.
-  uint64_t settle(uint64_t begin) {
+  Program build() && {
+    const uint64_t inner = settle();
+    for (uint32_t first = 0; first < body_.n_nodes;) {
+      uint32_t end = first + 1;
+      while (end < body_.n_nodes && joins(first, end)) ++end;
+      add_step(first, end, inner);
+      first = end;
+    }
+    out_.scratch_bytes = inner + most_scratch_;
+    return std::move(out_);
+  }
+
+ private:
+  // Gives every value that has no home one in scratch; where that ends.
+  uint64_t settle() {
+    uint64_t end = 0;
     const auto keep = [&](uint32_t id) {
-      if (id == FRL_NO_VALUE || homes_[id].argument >= 0 || placed(id)) return;
-      homes_[id].offset = begin, begin += aligned(uint64_t(region_.value(id).bytes()));
-      placed_.push_back(id);
+      if (id == FRL_NO_VALUE) return;
+      Home& home = out_.homes[id];
+      if (home.argument >= 0 || home.offset != UINT64_MAX) return;
+      home.offset = end, end += aligned(uint64_t(region_.value(id).bytes()));
     };
     for (uint32_t id : body_.inputs) keep(id);
     for (uint32_t i = 0; i < body_.n_nodes; ++i)
       for (uint32_t id : region_.node(body_.first_node + i).results) keep(id);
-    return begin;
-  }
-
-  std::vector<Step> build(uint64_t scratch, uint64_t* most_scratch, std::vector<frl_pack>* packs) {
-    std::vector<Step> steps;
-    for (uint32_t first = 0; first < body_.n_nodes;) {
-      uint32_t end = first + 1;
-      while (end < body_.n_nodes && joins(first, end)) ++end;
-      steps.push_back(step(first, end, scratch, most_scratch, packs));
-      first = end;
-    }
-    return steps;
-  }
-  const Home& home(uint32_t id) const { return homes_[id]; }
-
- private:
-  bool placed(uint32_t id) const {
-    return std::find(placed_.begin(), placed_.end(), id) != placed_.end();
+    return end;
   }
   void find_arguments() {
     for (size_t i = 0; i < region_.n_inputs(); ++i)
       if (body_.inputs[i] != FRL_NO_VALUE)
-        homes_[body_.inputs[i]].argument = region_.operand_of(region_.input(i)).argument;
+        out_.homes[body_.inputs[i]].argument = region_.operand_of(region_.input(i)).argument;
     for (size_t i = 0; i < region_.n_outputs(); ++i)
-      if (homes_[body_.outputs[i]].argument < 0)
-        homes_[body_.outputs[i]].argument = region_.output_argument(i);
+      if (out_.homes[body_.outputs[i]].argument < 0)
+        out_.homes[body_.outputs[i]].argument = region_.output_argument(i);
   }
   // Pointwise neighbours of one shape are one part.
   bool joins(uint32_t first, uint32_t next) const {
@@ -89,8 +97,7 @@ class Builder {
                               region_.value(region_.node(b).results[0]).shape());
   }
 
-  Step step(uint32_t first, uint32_t end, uint64_t scratch, uint64_t* most_scratch,
-            std::vector<frl_pack>* packs) {
+  void add_step(uint32_t first, uint32_t end, uint64_t scratch) {
     frl::PartRequest request;
     request.first_node = body_.first_node + first, request.n_nodes = end - first;
     const bool pointwise = is_pointwise(region_, request.first_node);
@@ -102,18 +109,21 @@ class Builder {
         if (!pointwise || is_used_behind(id, end)) request.outputs.push_back(id);
     }
     const frl::Part part(region_, request, kAlign);
-    Step out;
-    out.kernel = compile_region(context_, frl::Region(part.region()));
+    Step step;
+    step.kernel = compile_region(context_, frl::Region(part.region()));
     for (uint32_t id : request.inputs)
-      if (id != FRL_NO_VALUE) out.args.push_back(homes_[id]);
-    for (uint32_t id : request.outputs) out.args.push_back(homes_[id]);
-    if (out.kernel->scratch_bytes) out.args.push_back({-1, scratch});
-    if (out.args.size() > kMostArguments)
+      if (id != FRL_NO_VALUE) step.args.push_back(out_.homes[id]);
+    for (uint32_t id : request.outputs) step.args.push_back(out_.homes[id]);
+    if (step.kernel->scratch_bytes) step.args.push_back({-1, scratch});
+    if (step.args.size() > kMostArguments)
       throw frl::Failure(FRL_NO_ROOM, "body: want at most 256 operands of one node");
-    *most_scratch = std::max(*most_scratch, out.kernel->scratch_bytes);
-    for (const frl_pack& pack : out.kernel->packs)
-      packs->push_back({input_of(request.inputs[pack.input]), pack.space, pack.key, pack.bytes});
-    return out;
+    most_scratch_ = std::max(most_scratch_, step.kernel->scratch_bytes);
+    for (const frl_pack& pack : step.kernel->packs) {
+      out_.packs.push_back(
+          {input_of(request.inputs[pack.input]), pack.space, pack.key, pack.bytes});
+      out_.owners.push_back(out_.steps.size());
+    }
+    out_.steps.push_back(std::move(step));
   }
   // A pointwise part names each input once; other ops have their operands in order.
   void add_input(frl::PartRequest& request, uint32_t id, bool pointwise) const {
@@ -121,7 +131,9 @@ class Builder {
     const bool known = std::ranges::find(request.inputs, id) != request.inputs.end();
     if (pointwise && (id == FRL_NO_VALUE || known || is_inside(request, id))) return;
     request.inputs.push_back(id);
-    if (id != FRL_NO_VALUE && region_.value(id).is_parameter() && uses_[id].size() == 1)
+    // A packed input comes as an argument, to one step.
+    if (id != FRL_NO_VALUE && out_.homes[id].argument >= 0 && uses_[id].size() == 1 &&
+        region_.value(id).is_parameter())
       request.parameters.push_back(id);
   }
   bool is_inside(const frl::PartRequest& request, uint32_t id) const {
@@ -145,9 +157,9 @@ class Builder {
   const Context& context_;
   const frl::Region& region_;
   frl::Body body_;
-  std::vector<Home> homes_;
   std::vector<std::vector<uint32_t>> uses_;  // by value: nodes of the body; behind them: outputs
-  std::vector<uint32_t> placed_;
+  Program out_;
+  uint64_t most_scratch_ = 0;  // of one step
 };
 
 void run_steps(const std::vector<Step>& steps, const frl::Call& call, std::byte* scratch) {
@@ -163,16 +175,12 @@ void run_steps(const std::vector<Step>& steps, const frl::Call& call, std::byte*
 class SequenceKernel final : public frl::Kernel {
  public:
   SequenceKernel(const Context& context, const frl::Region& region)
-      : scratch_(region.output_argument(region.n_outputs())) {
-    Builder builder(context, region, false);
-    const uint64_t inner = builder.settle(0);
-    uint64_t most = 0;
-    steps_ = builder.build(inner, &most, &packs);
-    scratch_bytes = inner + most;
-    for (size_t s = 0; s < steps_.size(); ++s)
-      for (size_t p = 0; p < steps_[s].kernel->packs.size(); ++p) owners_.push_back(s);
+      : scratch_(region.output_argument(region.n_outputs())),
+        program_(Builder(context, region, false).build()) {
+    packs = program_.packs, scratch_bytes = program_.scratch_bytes;
     for (size_t i = 0; i < region.n_outputs(); ++i) {
-      const int to = region.output_argument(i), from = builder.home(region.output(i).id).argument;
+      const int to = region.output_argument(i);
+      const int from = program_.homes[region.output(i).id].argument;
       if (from != to) repeats_.push_back({to, from, region.output(i).bytes()});
     }
   }
@@ -180,14 +188,14 @@ class SequenceKernel final : public frl::Kernel {
             const frl_host* host) const override {
     size_t first = 0;  // packs of a step lie side by side
     for (size_t p = 0; p < packs.size(); ++p) {
-      if (p > 0 && owners_[p] != owners_[p - 1]) first = p;
+      if (p > 0 && program_.owners[p] != program_.owners[p - 1]) first = p;
       if (packs[p].input != input) continue;
-      const frl::Kernel& owner = *steps_[owners_[p]].kernel;
+      const frl::Kernel& owner = *program_.steps[program_.owners[p]].kernel;
       return owner.pack(owner.packs[p - first].input, source, target, host);
     }
   }
   void run(const frl::Call& call) const override {
-    run_steps(steps_, call, scratch_bytes ? call.args[scratch_] : nullptr);
+    run_steps(program_.steps, call, scratch_bytes ? call.args[scratch_] : nullptr);
     for (const Repeat& r : repeats_)
       std::memcpy(call.args[r.to], call.args[r.from], static_cast<size_t>(r.bytes));
   }
@@ -199,29 +207,24 @@ class SequenceKernel final : public frl::Kernel {
   };
 
   int scratch_;
-  std::vector<Step> steps_;
+  Program program_;
   std::vector<Repeat> repeats_;
-  std::vector<size_t> owners_;  // by pack: its step
 };
 
 class BatchKernel final : public frl::Kernel {
  public:
   BatchKernel(const Context& context, const frl::Region& region)
       : slices_(region.attribute_i(FRL_AT_batch_slices)),
-        scratch_(region.output_argument(region.n_outputs())) {
-    Builder builder(context, region, true);
-    const uint64_t inner = builder.settle(0);
-    uint64_t most = 0;
-    steps_ = builder.build(inner, &most, &packs);
-    packs.clear();
-    scratch_bytes = inner + most;
+        scratch_(region.output_argument(region.n_outputs())),
+        program_(Builder(context, region, true).build()) {
+    scratch_bytes = program_.scratch_bytes;
     const auto axes = region.attribute_list(FRL_AT_batch_axes);
     for (size_t i = 0; i < region.n_inputs(); ++i)
-      copies_in_.push_back(copy(region.operand_of(region.input(i)).argument, region.input(i),
-                                axes[i], builder, true));
+      copies_in_.push_back(
+          copy(region.operand_of(region.input(i)).argument, region.input(i), axes[i], true));
     for (size_t i = 0; i < region.n_outputs(); ++i)
-      copies_out_.push_back(copy(region.output_argument(i), region.output(i),
-                                 axes[region.n_inputs() + i], builder, false));
+      copies_out_.push_back(
+          copy(region.output_argument(i), region.output(i), axes[region.n_inputs() + i], false));
   }
   void run(const frl::Call& call) const override {
     std::byte* scratch = call.args[scratch_];
@@ -229,7 +232,7 @@ class BatchKernel final : public frl::Kernel {
       for (const Copy& c : copies_in_)
         if (slice == 0 || c.step_bytes != 0)
           c.plan.run(call.host, scratch + c.offset, call.args[c.argument] + slice * c.step_bytes);
-      run_steps(steps_, call, scratch);
+      run_steps(program_.steps, call, scratch);
       for (const Copy& c : copies_out_)
         c.plan.run(call.host, call.args[c.argument] + slice * c.step_bytes, scratch + c.offset);
     }
@@ -242,21 +245,20 @@ class BatchKernel final : public frl::Kernel {
     int64_t step_bytes;  // from slice to slice
     CopyPlan plan;
   };
-  static Copy copy(int argument, const frl::Value& v, int64_t axis, const Builder& builder,
-                   bool is_in) {
+  Copy copy(int argument, const frl::Value& v, int64_t axis, bool is_in) const {
     const frl::Extents dense = dense_strides(v);
     const std::span<const int64_t> there(v.strides.data(), v.rank), here(dense.data(), v.rank);
     const int64_t width = frl::element_bytes(v.type);
     const int64_t step =
         axis == 0 ? 0 : v.extents[axis_index(v, axis)] * v.strides[axis_index(v, axis)] * width;
     return {
-        argument, builder.home(v.id).offset, step,
+        argument, program_.homes[v.id].offset, step,
         is_in ? CopyPlan(v.shape(), there, here, width) : CopyPlan(v.shape(), here, there, width)};
   }
 
   int64_t slices_;
   int scratch_;
-  std::vector<Step> steps_;
+  Program program_;
   std::vector<Copy> copies_in_, copies_out_;
 };
 

@@ -131,9 +131,7 @@ TEST(Mutants, ReportIsEnoughToSeeTheFault) {
                            cat("replay '", first->name, "' " FRL_BUILD_DIR "/mutants/mutant-",
                                m.name, ".so --depth ", depth_of(m)));
     EXPECT_EQ(again.code, 1) << again.text;
-    // What came may be whatever lay in memory; what was wanted, and where, is the same.
-    EXPECT_THAT(again.text, testing::HasSubstr(first->text.substr(0, first->text.rfind("got"))))
-        << m.name;
+    EXPECT_THAT(again.text, testing::HasSubstr(first->text)) << m.name;
     ++shown;
   }
   EXPECT_EQ(shown, 3u);

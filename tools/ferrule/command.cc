@@ -90,7 +90,7 @@ Result<Config> make_config(const Arguments& arguments) {
     } else if (name == "--threads") {
       FRL_TRY(config.set("threads.count", value, "flag --threads"));
     } else if (name == "--plugins") {
-      folders.push_back(fs::absolute(value).lexically_normal().string());
+      folders.push_back(value);
     }
   }
   if (folders.empty()) return config;
