@@ -19,7 +19,9 @@ struct RegionLimits {
 
 struct FuseOptions {
   std::set<std::string> passes_off;
-  bool fusion = true;  // false: only what is needed for the device to run the graph
+  bool fusion = true;     // false: only what is needed for the device to run the graph
+  bool pointwise = true;  // false: pointwise regions are not formed
+  bool regions = true;    // false: no passes over slices and resampling
   GateOptions gate;
   RegionLimits limits;
   bool verify = true;  // after each pass that changed something
@@ -71,9 +73,10 @@ struct Pass {
 
 // Passes that hold for any target: constants folded, equal nodes merged, dead ones dropped. A
 // parameter whose value was read is named in `read_parameters`.
+//   first   the first target, whose gate says what control flow may cost; null: none is lowered
 //   errors  internal if a pass breaks the graph
 Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report,
-                    std::set<std::string>* read_parameters);
+                    std::set<std::string>* read_parameters, const DeviceRow* first = nullptr);
 
 // The pipeline of one device over the nodes placed on it. A pure function of its arguments.
 Result<FuseReport> fuse(Graph& graph, const DeviceRow& device, int32_t number,
