@@ -1,4 +1,5 @@
 // O: what is held of the process after many rounds is what was held after few.
+#include "conformance/families/flat.h"
 #include "conformance/raw/check.h"
 #include "conformance/raw/state.h"
 #include "conformance/suite/families.h"
@@ -10,27 +11,6 @@ namespace {
 using raw::Job;
 using raw::Session;
 using raw::Specimen;
-
-struct Held {
-  int64_t host_bytes, host_blocks, descriptors, threads, maps, heap_bytes, device_bytes;
-};
-
-struct Measure {
-  const char* name;
-  int64_t Held::*value;
-  int64_t slack;   // of the whole run: what an allocator or a lazy table may still take
-  bool per_round;  // judged by its slope: a leak of one block a round is one
-};
-constexpr int64_t kLeastBlock = 24;  // bytes that the C library takes for the smallest block
-constexpr Measure kMeasures[] = {
-    {"bytes of host memory", &Held::host_bytes, 0, false},
-    {"blocks of host memory", &Held::host_blocks, 0, false},
-    {"open descriptors", &Held::descriptors, 0, false},
-    {"threads", &Held::threads, 0, false},
-    {"mapped ranges", &Held::maps, 8, false},
-    {"bytes of the C heap", &Held::heap_bytes, 0, true},
-    {"bytes of device memory", &Held::device_bytes, 0, false},
-};
 
 Held look_at_process() {
   return {0,
@@ -53,40 +33,6 @@ Held look(const Session& session) {
     out.device_bytes = int64_t(counted.live_bytes);
   }
   return out;
-}
-
-bool grew(const Measure& m, const Held& before, const Held& now, int64_t n) {
-  const int64_t more = now.*m.value - before.*m.value;
-  return m.per_round ? more >= n * kLeastBlock : more > m.slack;
-}
-
-// Windows of rounds, each twice as long as the one before: an allocator's caches and lazy tables
-// fill up some time, a leak grows in each window.
-constexpr int kWindows = 3;
-constexpr int kFirstRounds = 20;
-
-//   run  so many rounds
-Outcome stays_flat(int64_t n, const std::function<Outcome(int64_t)>& run,
-                   const std::function<Held()>& see) {
-  for (int64_t rounds : {int64_t{kFirstRounds}, n})
-    if (Outcome out = run(rounds); out.verdict != Verdict::pass) return out;
-  std::vector<const Measure*> suspects;
-  for (const Measure& m : kMeasures) suspects.push_back(&m);
-  int64_t done = kFirstRounds + n;
-  Held before = see();
-  for (int window = 0;; ++window, n *= 2) {
-    if (Outcome out = run(n); out.verdict != Verdict::pass) return out;
-    done += n;
-    const Held now = see();
-    std::erase_if(suspects, [&](const Measure* m) { return !grew(*m, before, now, n); });
-    if (suspects.empty()) return pass(uint64_t(done));
-    const Measure& m = *suspects[0];
-    const int64_t more = now.*m.value - before.*m.value;
-    if (window + 1 == kWindows)
-      return fail(cat(m.name, ": want as many after ", done, " rounds as after ", done - n, ", ",
-                      more, " more are held (", more / n, " a round)"));
-    before = now;
-  }
 }
 
 using Round = Status (*)(Session&, const Specimen&);

@@ -14,7 +14,7 @@ std::string Waiting::text(Time now, std::chrono::seconds patience) const {
       std::chrono::duration_cast<std::chrono::seconds>(now - (none ? last_ : oldest->second));
   if (lasts < patience) return "";
   return cat("waiting ", int64_t(lasts.count()), " s for ",
-             none ? "the plugin: it is loaded, listed or closed" : oldest->first,
+             none ? "the plugin to load, list its cases or close" : oldest->first,
              running_.size() > 1 ? cat(" (and ", running_.size() - 1, " more)") : "");
 }
 

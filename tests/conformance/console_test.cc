@@ -18,7 +18,7 @@ TEST(Waiting, NamesTheCaseThatHasRunLongest) {
   Waiting waiting(start);
   EXPECT_EQ(waiting.text(start + seconds(4), kPatience), "");
   EXPECT_EQ(waiting.text(start + seconds(6), kPatience),
-            "waiting 6 s for the plugin: it is loaded, listed or closed");
+            "waiting 6 s for the plugin to load, list its cases or close");
   waiting.begin("F/add/f32/hang", start + seconds(6));
   waiting.begin("F/sub/f32/slow", start + seconds(8));
   EXPECT_EQ(waiting.text(start + seconds(10), kPatience), "");

@@ -13,5 +13,5 @@ g++ -std=c++20 -O2 -shared -fPIC -fvisibility=hidden -I"$prefix/include" mine/pl
 for library in mine/build/template.so mine.so; do
   # No symbol but the entry leaves the library.
   [ "$(nm -D --defined-only "$library" | grep -vc frl_plugin_v1)" = 0 ]
-  "$prefix/bin/ferrule-conformance" "$library" --profile pointwise-minimal --level 1 --depth smoke | tail -1
+  "$prefix/bin/ferrule-conformance" "$library" --profile pointwise-minimal --level 1 --depth smoke >said || { cat said; exit 1; }
 done
