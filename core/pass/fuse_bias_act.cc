@@ -18,16 +18,6 @@ std::string no_claim(const PassContext& context, OpId kind) {
 Pattern product() { return pat(FRL_OP_matmul, {any(0), any(1)}); }
 Pattern biased() { return pat(FRL_OP_add, {product(), any(2)}); }
 
-std::string fits_bias(const Match& m) {
-  const Shape& bias = m.graph.shape(m[2]);
-  const int64_t n = m.graph.shape(m[1]).back();
-  // A bias [1] on n > 1 columns, or a residual of the result's shape, is another addition.
-  if (bias.rank() != 1 || bias[0] != n) return cat("bias: want [", n, "], got ", to_string(bias));
-  if (m.graph.type(m[2]).type != m.graph.type(m[0]).type)
-    return "bias: want the product's element type";
-  return {};
-}
-
 Result<NodeId> emit_matmul(const Match& m, bool bias, bool act) {
   Attributes attributes(FRL_OP_matmul_bias_act);
   if (act) attributes.set_i(FRL_AT_matmul_bias_act_activation, m.ops[3]);
@@ -37,9 +27,9 @@ Result<NodeId> emit_matmul(const Match& m, bool bias, bool act) {
 }
 
 const FusionRow kMatmulRows[] = {
-    {activation(3, biased()), fits_bias, [](const Match& m) { return emit_matmul(m, true, true); }},
+    {activation(3, biased()), nullptr, [](const Match& m) { return emit_matmul(m, true, true); }},
     {activation(3, product()), nullptr, [](const Match& m) { return emit_matmul(m, false, true); }},
-    {biased(), fits_bias, [](const Match& m) { return emit_matmul(m, true, false); }},
+    {biased(), nullptr, [](const Match& m) { return emit_matmul(m, true, false); }},
 };
 
 // ---- conv: slots 0 x, 1 w, 2 residual, 3 activation, 4 high, 5 low ----
