@@ -28,7 +28,6 @@ class Attention {
     kind_ = region_.attribute_i(FRL_AT_attention_mask);
     const double given = region_.attribute_f(FRL_AT_attention_scale);
     scale_ = static_cast<float>(given != 0 ? given : 1 / std::sqrt(double(d_)));
-    passes_ = passes_of(region_, q.type);
     q_ = head_of(region_.operand(0)), k_ = head_of(region_.operand(1));
     v_ = head_of(region_.operand(2)), y_ = head_of(region_.result(0));
     if (kind_ >= kAdditive) mask_ = head_of(region_.operand(3));
@@ -95,19 +94,24 @@ class Attention {
     const int64_t n = std::min(rows_, s_ - i);
     const BufferId q = queries_[turn], scores = scores_[turn], mixed = mixed_[turn];
     fetch(q_, q, head, i, n, d_);
-    product(q, keys, scores, n, t_, d_, true);
+    product(q, keys, scores, {n, t_, d_, passes_of(region_, region_.operand(0).value.type), true});
     const LaneOperand all{scores, Form::full};
     out_.emit(lane(FRL_OP_mul, scores, n, t_, all, {scale_word_, Form::scalar}));
     emit_mask(head, i, n, turn);
     if (t_ > 0) emit_softmax(out_, {scores, word_[turn], n, t_}, false, kNoBuffer);
-    product(scores, values, mixed, n, e_, t_, false);
+    // Weights are f32, whatever the operands are.
+    product(scores, values, mixed, {n, e_, t_, passes_of(region_, FRL_F32), false});
     out_.emit(Store{mixed, window_of(y_, n, e_), base_of(y_, head, i), 0, n * e_});
   }
 
-  void product(BufferId a, BufferId b, BufferId acc, int64_t m, int64_t n, int64_t k,
-               bool transposed) {
-    if (k == 0) return out_.emit(Fill{acc, m * n, 0});
-    out_.emit(Multiply{a, b, acc, m, n, k, passes_, false, transposed});
+  struct Size {
+    int64_t m, n, k;
+    int passes;
+    bool transposed;
+  };
+  void product(BufferId a, BufferId b, BufferId acc, const Size& size) {
+    if (size.k == 0) return out_.emit(Fill{acc, size.m * size.n, 0});
+    out_.emit(Multiply{a, b, acc, size.m, size.n, size.k, size.passes, false, size.transposed});
   }
 
   void emit_mask(int64_t head, int64_t i, int64_t n, int64_t turn) {
@@ -129,7 +133,6 @@ class Attention {
   frl::Extents extents_{};
   int64_t heads_ = 1, s_ = 0, t_ = 0, d_ = 0, e_ = 0, kind_ = 0, rows_ = 0;
   float scale_ = 1;
-  int passes_ = 1;
   Head q_, k_, v_, y_, mask_;
   Pair keys_, values_, queries_, scores_, mixed_, word_, mask_block_;
   BufferId scale_word_ = kNoBuffer, lost_ = kNoBuffer;

@@ -46,14 +46,13 @@ constexpr frl_operand kAttention[] = {kHeads, kHeads, kHeads, kMixed};
 constexpr frl_operand kAttentionAdd[] = {kHeads, kHeads, kHeads, in(kFloats, 0, kRanks), kMixed};
 constexpr frl_operand kAttentionSelect[] = {kHeads, kHeads, kHeads,
                                             in(frl::types(FRL_BOOL), 0, kRanks, 2), kMixed};
-constexpr frl_operand kAny = in(frl::kAnyType, 0, kRanks);
-constexpr frl_operand kMove[] = {kAny, out(frl::kAnyType, 0, kRanks)};
-constexpr frl_operand kConcat[] = {frl::repeat(in(frl::kAnyType, 1, kRanks)),
-                                   out(frl::kAnyType, 1, kRanks)};
-constexpr frl_operand kPad[] = {kAny, frl::optional(in(frl::kAnyType, 0, 1)),
-                                out(frl::kAnyType, 0, kRanks)};
-constexpr frl_operand kGather[] = {dense(frl::kAnyType, 1, kRanks), dense(kIndex, 0, kRanks, 2),
-                                   out(frl::kAnyType, 0, kRanks)};
+constexpr uint64_t kMovable = kFloats | frl::kInts | frl::types(FRL_BOOL);
+constexpr frl_operand kAny = in(kMovable, 0, kRanks);
+constexpr frl_operand kMove[] = {kAny, out(kMovable, 0, kRanks)};
+constexpr frl_operand kConcat[] = {frl::repeat(in(kMovable, 1, kRanks)), out(kMovable, 1, kRanks)};
+constexpr frl_operand kPad[] = {kAny, frl::optional(in(kMovable, 0, 1)), out(kMovable, 0, kRanks)};
+constexpr frl_operand kGather[] = {dense(kMovable, 1, kRanks), dense(kIndex, 0, kRanks, 2),
+                                   out(kMovable, 0, kRanks)};
 
 // ---- attributes ----
 template <size_t N>
