@@ -10,7 +10,9 @@
 namespace tpu_sim {
 namespace {
 
-constexpr int64_t kLargestSide = 512, kLargestDepth = 4096, kLeastSide = 8;
+// Of tiles. What streams past what is stationary stays whole as far as it goes: an end of it costs
+// the array a fill and a drain.
+constexpr int64_t kLargestSide = 512, kLongestStream = 4096, kLeastSide = 8;
 
 // Where the next batch lies, for each operand.
 struct Batches {
@@ -125,17 +127,19 @@ class Product {
     batches_.rank = 0;
   }
 
-  // The largest tiles that fit, halved where they are largest; whole depth where it goes.
+  // The largest tiles that fit, halved where they are largest.
   void choose_tiles() {
-    const auto side = [](int64_t n, int64_t most) { return std::min(n, most); };
-    tm_ = side(m_, kLargestSide), tn_ = side(n_, kLargestSide), tk_ = side(k_, kLargestDepth);
+    const bool output = out_.machine().dataflow == Dataflow::output_stationary;
+    tm_ = std::min(m_, output ? kLargestSide : kLongestStream), tn_ = std::min(n_, kLargestSide);
+    tk_ = std::min(k_, output ? kLongestStream : kLargestSide);
+    int64_t &stream = output ? tk_ : tm_, &side = output ? tm_ : tk_;
     const auto words = [&] {
       const int64_t slots = 1 + int64_t(chain_.n_slots());
       const auto whole = [](int64_t n) { return round_up(std::max<int64_t>(n, 1), kBufferWords); };
       return 2 * (whole(tm_ * tk_) + whole(tk_ * tn_) + slots * whole(tm_ * tn_));
     };
     while (words() > out_.free_words()) {
-      int64_t& largest = tk_ > 4 * std::max(tm_, tn_) ? tk_ : tm_ >= tn_ ? tm_ : tn_;
+      int64_t& largest = stream > 4 * std::max(side, tn_) ? stream : side >= tn_ ? side : tn_;
       if (largest <= kLeastSide)
         throw frl::Failure(FRL_NO_ROOM, "product: want more VMEM than " +
                                             std::to_string(out_.machine().vmem_kib) + " KiB");

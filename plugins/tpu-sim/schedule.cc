@@ -1,4 +1,4 @@
-// When each instruction starts and ends: a scoreboard of three units and the buffers between them.
+// When each instruction starts and ends: a scoreboard of the units and the buffers between them.
 #include <algorithm>
 
 #include "plugins/tpu-sim/program.h"
@@ -6,7 +6,7 @@
 namespace tpu_sim {
 namespace {
 
-enum Unit : size_t { kHbm, kArray, kVector, kUnits };
+enum Unit : size_t { kLoads, kStores, kArray, kVector, kUnits };
 
 struct Slot {
   uint64_t written = 0, read = 0;  // until when, in ps
@@ -29,6 +29,29 @@ int64_t moved_bytes(const Window& w, int64_t n) {
   return runs * ((bytes + kBurstBytes - 1) / kBurstBytes * kBurstBytes);
 }
 
+// The bus to HBM, which loads and stores share: each takes the first gap that is long enough.
+class Bus {
+ public:
+  // Start of `ps` on the bus from `ready` on. No later call asks for a time before `floor`.
+  uint64_t take(uint64_t ready, uint64_t ps, uint64_t floor) {
+    std::erase_if(taken_, [&](const Span& s) { return s.end <= floor; });
+    uint64_t start = ready;
+    auto at = taken_.begin();
+    for (; at != taken_.end() && at->begin < start + ps; ++at) start = std::max(start, at->end);
+    if (at != taken_.begin() && std::prev(at)->end == start)
+      std::prev(at)->end += ps;
+    else
+      taken_.insert(at, {start, start + ps});
+    return start;
+  }
+
+ private:
+  struct Span {
+    uint64_t begin, end;
+  };
+  std::vector<Span> taken_;  // in order, without overlap
+};
+
 class Scoreboard {
  public:
   Scoreboard(const Machine& machine, Program& program)
@@ -42,19 +65,20 @@ class Scoreboard {
   }
 
  private:
-  void time(const Load& i) { hbm(moved_bytes(program_.windows[i.window], i.n), {}, i.to); }
+  void time(const Load& i) { hbm(kLoads, moved_bytes(program_.windows[i.window], i.n), {}, i.to); }
   void time(const Store& i) {
-    hbm(moved_bytes(program_.windows[i.window], i.n), {i.from}, kNoBuffer);
+    hbm(kStores, moved_bytes(program_.windows[i.window], i.n), {i.from}, kNoBuffer);
   }
   void time(const Move& i) {
     const Window &from = program_.windows[i.from], &to = program_.windows[i.to];
-    hbm(moved_bytes(from, from.n_elements()) + moved_bytes(to, to.n_elements()), {}, kNoBuffer);
+    hbm(kLoads, moved_bytes(from, from.n_elements()) + moved_bytes(to, to.n_elements()), {},
+        kNoBuffer);
   }
   void time(const Take& i) {
     const Window& indices = program_.windows[i.indices];
     const int64_t block = i.inner * frl::element_bytes(program_.windows[i.from].type);
     const int64_t burst = (block + kBurstBytes - 1) / kBurstBytes * kBurstBytes;
-    hbm(2 * i.outer * i.n_indices * burst + moved_bytes(indices, indices.n_elements()), {},
+    hbm(kLoads, 2 * i.outer * i.n_indices * burst + moved_bytes(indices, indices.n_elements()), {},
         kNoBuffer);
   }
   void time(const Multiply& i) {
@@ -83,9 +107,11 @@ class Scoreboard {
   void time(const Fill& i) { lanes_for(vector_cycles(1, i.n, 1), {}, i.to); }
   void time(const Causal& i) { lanes_for(vector_cycles(i.rows, i.columns, 2), {i.to}, i.to); }
 
-  void hbm(int64_t bytes, std::initializer_list<BufferId> reads, BufferId write) {
+  void hbm(Unit unit, int64_t bytes, std::initializer_list<BufferId> reads, BufferId write) {
     program_.busy.hbm_bytes += bytes;
-    issue(kHbm, hbm_ps(machine_, bytes) + cycles_ps(machine_, kIssueCycles), reads, write);
+    const uint64_t ps = hbm_ps(machine_, bytes) + cycles_ps(machine_, kIssueCycles);
+    const uint64_t floor = std::min(free_[kLoads], free_[kStores]);
+    place(unit, bus_.take(ready(unit, reads, write), ps, floor), ps, reads, write, 0);
   }
   void lanes_for(int64_t cycles, std::initializer_list<BufferId> reads, BufferId write) {
     program_.busy.lane_cycles += cycles;
@@ -94,10 +120,17 @@ class Scoreboard {
   // `latency`: from the unit's being free again to the result's being there.
   void issue(Unit unit, uint64_t ps, std::initializer_list<BufferId> reads, BufferId write,
              uint64_t latency = 0) {
+    place(unit, ready(unit, reads, write), ps, reads, write, latency);
+  }
+  uint64_t ready(Unit unit, std::initializer_list<BufferId> reads, BufferId write) const {
     uint64_t start = free_[unit];
     for (BufferId id : reads)
       if (id != kNoBuffer) start = std::max(start, slots_[id].written);
     if (write != kNoBuffer) start = std::max({start, slots_[write].written, slots_[write].read});
+    return start;
+  }
+  void place(Unit unit, uint64_t start, uint64_t ps, std::initializer_list<BufferId> reads,
+             BufferId write, uint64_t latency) {
     const uint64_t end = start + ps;
     free_[unit] = end;
     for (BufferId id : reads)
@@ -108,6 +141,7 @@ class Scoreboard {
   const Machine& machine_;
   Program& program_;
   std::vector<Slot> slots_;
+  Bus bus_;
   uint64_t free_[kUnits] = {};
 };
 
