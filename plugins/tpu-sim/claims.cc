@@ -34,6 +34,15 @@ constexpr frl_operand kProduct[] = {in(types, 2, kRanks), in(types, 2, kRanks),
 template <uint64_t types>
 constexpr frl_operand kBiased[] = {in(types, 2, kRanks), in(types, 2, kRanks),
                                    frl::optional(in(types, 1, 1)), out(types, 2, kRanks)};
+constexpr frl_operand plane(uint64_t types) { return dense(types, 3, 5); }
+template <uint64_t types>
+constexpr frl_operand kConv[] = {plane(types), plane(types), frl::optional(in(types, 1, 1)),
+                                 out(types, 3, 5)};
+template <uint64_t types>
+constexpr frl_operand kConvFused[] = {plane(types), plane(types), frl::optional(in(types, 1, 1)),
+                                      frl::optional(in(types, 3, 5)), out(types, 3, 5)};
+constexpr frl_operand kMaxPool[] = {plane(kFloats), out(kFloats, 3, 5), out(kI64, 3, 5, 2)};
+constexpr frl_operand kAvgPool[] = {plane(kFloats), out(kFloats, 3, 5)};
 constexpr frl_operand kRow[] = {in(kFloats, 1, kRanks), out(kFloats, 1, kRanks)};
 constexpr frl_operand kReduce[] = {in(kFloats, 0, kRanks), out(kFloats, 0, kRanks)};
 constexpr frl_operand kPlaces[] = {in(kFloats, 1, kRanks), out(kI64, 0, kRanks, 2)};
@@ -77,8 +86,8 @@ constexpr uint32_t kMembers[] = {
 };
 constexpr size_t kMembersN = std::size(kMembers);
 constexpr auto kBodyMembers = [] {
-  std::array<uint32_t, kMembersN + 1> ids{FRL_OP_matmul};
-  for (size_t i = 0; i < kMembersN; ++i) ids[i + 1] = kMembers[i];
+  std::array<uint32_t, kMembersN + 2> ids{FRL_OP_matmul, FRL_OP_conv};
+  for (size_t i = 0; i < kMembersN; ++i) ids[i + 2] = kMembers[i];
   return ids;
 }();
 // None, and what a lane makes of one float.
@@ -90,8 +99,11 @@ constexpr auto kActivations = [] {
     if (is_activation(id)) ids[n++] = id;
   return std::pair(ids, n);
 }();
-constexpr frl_choice kActivation[] = {
-    {FRL_AT_matmul_bias_act_activation, uint32_t(kActivations.second), kActivations.first.data()}};
+constexpr frl_choice activation(uint32_t slot) {
+  return {slot, uint32_t(kActivations.second), kActivations.first.data()};
+}
+constexpr frl_choice kMatmulAct[] = {activation(FRL_AT_matmul_bias_act_activation)};
+constexpr frl_choice kConvAct[] = {activation(FRL_AT_conv_bias_act_activation)};
 
 // ---- rows ----
 using frl::rows;
@@ -125,8 +137,14 @@ constexpr frl_claim kClaims[] = {
     epilogue(),
     in_pieces(sums(FRL_OP_matmul, rows(kProduct<kF32>), 16)),
     sums(FRL_OP_matmul, rows(kProduct<kBf16>), 16),
-    in_pieces(sums(FRL_OP_matmul_bias_act, rows(kBiased<kF32>), 16, rows(kActivation))),
-    sums(FRL_OP_matmul_bias_act, rows(kBiased<kBf16>), 16, rows(kActivation)),
+    in_pieces(sums(FRL_OP_matmul_bias_act, rows(kBiased<kF32>), 16, rows(kMatmulAct))),
+    sums(FRL_OP_matmul_bias_act, rows(kBiased<kBf16>), 16, rows(kMatmulAct)),
+    in_pieces(sums(FRL_OP_conv, rows(kConv<kF32>), 16)),
+    sums(FRL_OP_conv, rows(kConv<kBf16>), 16),
+    in_pieces(sums(FRL_OP_conv_bias_act, rows(kConvFused<kF32>), 16, rows(kConvAct))),
+    sums(FRL_OP_conv_bias_act, rows(kConvFused<kBf16>), 16, rows(kConvAct)),
+    exact(FRL_OP_max_pool, rows(kMaxPool)),
+    sums(FRL_OP_avg_pool, rows(kAvgPool), 8),
     in_pieces(sums(FRL_OP_attention, rows(kAttention), 32, rows(kFree))),
     in_pieces(sums(FRL_OP_attention, rows(kAttentionAdd), 32, rows(kAdds))),
     in_pieces(sums(FRL_OP_attention, rows(kAttentionSelect), 32, rows(kSelects))),

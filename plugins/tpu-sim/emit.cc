@@ -22,6 +22,11 @@ WindowId Emitter::window(const Window& window) {
   return id;
 }
 
+uint32_t Emitter::geometry(const Geometry& geometry) {
+  program_.geometries.push_back(geometry);
+  return static_cast<uint32_t>(program_.geometries.size() - 1);
+}
+
 Window Emitter::window_of(const frl::Operand& operand) {
   const frl::Value& v = operand.value;
   Window out{operand.argument, 0, v.type, v.rank, v.extents, v.strides};
@@ -87,6 +92,10 @@ constexpr LowerRow kRows[] = {
     {FRL_OP_matmul, lower_product},
     {FRL_OP_matmul_bias_act, lower_product},
     {FRL_OP_epilogue, lower_product},
+    {FRL_OP_conv, lower_product},
+    {FRL_OP_conv_bias_act, lower_product},
+    {FRL_OP_max_pool, lower_pool},
+    {FRL_OP_avg_pool, lower_pool},
     {FRL_OP_softmax, lower_softmax},
     {FRL_OP_log_softmax, lower_softmax},
     {FRL_OP_layer_norm, lower_norm},

@@ -30,6 +30,7 @@ class Emitter {
   int64_t free_words() const { return machine_.vmem_words() - program_.words; }
 
   WindowId window(const Window& window);
+  uint32_t geometry(const Geometry& geometry);
   // An operand or result as it lies in memory; elements of a literal become the program's own.
   Window window_of(const frl::Operand& operand);
 
@@ -69,7 +70,8 @@ Program lower(const Machine& machine, const frl::Region& region);
 
 // One function for each family of kinds; each emits the whole region.
 void lower_pointwise(Emitter& out);
-void lower_product(Emitter& out);  // matmul, matmul_bias_act, epilogue
+void lower_product(Emitter& out);  // matmul, conv, their fused kinds, epilogue
+void lower_pool(Emitter& out);
 void lower_softmax(Emitter& out);
 void lower_norm(Emitter& out);
 void lower_reduce(Emitter& out);

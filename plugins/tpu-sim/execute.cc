@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "plugin-api/sdk/error.h"
-#include "plugins/tpu-sim/program.h"
+#include "plugins/tpu-sim/stored.h"
 
 namespace tpu_sim {
 namespace {
@@ -35,31 +35,6 @@ void walk(const Window& w, int64_t begin, int64_t n, Fn&& fn) {
   }
 }
 
-// fn(T{}) with the type that elements are stored in.
-template <class Fn>
-auto with_stored(uint32_t type, Fn&& fn) {
-  switch (type) {
-    case FRL_F32:
-      return fn(float{});
-    case FRL_BF16:
-      return fn(uint16_t{});
-    case FRL_BOOL:
-      return fn(uint8_t{});
-    case FRL_I64:
-      return fn(int64_t{});
-    default:
-      throw frl::Failure(FRL_NO_TYPE, "load: want f32, bf16, bool or i64");
-  }
-}
-float as_float(float x) { return x; }
-float as_float(uint16_t x) { return from_bf16(x); }
-float as_float(uint8_t x) { return x ? 1.0f : 0.0f; }
-float as_float(int64_t x) { return static_cast<float>(x); }
-void put(float x, float* to) { *to = x; }
-void put(float x, uint16_t* to) { *to = bf16_bits(x); }
-void put(float x, uint8_t* to) { *to = x != 0; }
-void put(float x, int64_t* to) { *to = static_cast<int64_t>(x); }
-
 class Machinery {
  public:
   Machinery(const Program& program, std::byte* const* args, float* vmem)
@@ -84,6 +59,10 @@ class Machinery {
         for (int64_t k = 0; k < n; ++k) put(from[first + k], to + at + k * step);
       });
     });
+  }
+  void run(const Patch& i) const {
+    const Window& w = program_.windows[i.window];
+    run_patch(i, program_.geometries[i.geometry], w, memory(w), words(i.to));
   }
   void run(const Move& i) const {
     const Window &from = program_.windows[i.from], &to = program_.windows[i.to];

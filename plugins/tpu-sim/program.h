@@ -37,6 +37,22 @@ struct Area {
   int64_t at, words;  // in VMEM, 32 bits each
 };
 
+// ---- sliding windows ----
+
+// One axis of a window that slides over the operand.
+struct Sliding {
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0;
+  bool operator==(const Sliding&) const = default;
+};
+struct Geometry {
+  std::array<Sliding, 3> axis;  // depth, height, width; fewer are filled in front
+  int64_t channels = 1;         // of the operand that a window sees
+  bool operator==(const Geometry&) const = default;
+  int64_t inputs() const { return axis[0].in * axis[1].in * axis[2].in; }
+  int64_t places() const { return axis[0].out * axis[1].out * axis[2].out; }
+  int64_t taps() const { return axis[0].kernel * axis[1].kernel * axis[2].kernel; }
+};
+
 // ---- instructions ----
 
 // Elements begin .. begin + n of a window, its origin moved by `base` elements, between HBM and
@@ -51,6 +67,20 @@ struct Store {
   BufferId from;
   WindowId window;
   int64_t base, begin, n;
+};
+// A matrix of patches: rows are (channel, tap), columns (plane, place) of a sliding window, a place
+// that of the result. What lies beside the operand is `outside`.
+struct Patch {
+  // The operand's element; its place in the flat operand; 1 where a tap is inside, or inside or on
+  // a pad.
+  enum What : uint8_t { value, place, inside, padded };
+  BufferId to;
+  WindowId window;  // the operand, dense
+  uint32_t geometry;
+  int64_t base, row, rows, column, columns;
+  What what = value;
+  bool by_columns = false;  // one column after the other, not one row
+  float outside = 0;
 };
 // HBM to HBM: all of one window into one of the same extents.
 struct Move {
@@ -105,7 +135,8 @@ struct Causal {
   int64_t rows, columns, shift;
 };
 
-using Instruction = std::variant<Load, Store, Move, Take, Multiply, Lane, Fold, Fill, Causal>;
+using Instruction =
+    std::variant<Load, Store, Patch, Move, Take, Multiply, Lane, Fold, Fill, Causal>;
 
 // ---- programs ----
 
@@ -116,6 +147,7 @@ struct Busy {
 
 struct Program {
   std::vector<Window> windows;
+  std::vector<Geometry> geometries;
   std::vector<std::vector<std::byte>> literals;
   std::vector<Area> buffers;
   std::vector<Instruction> code;
@@ -131,6 +163,9 @@ void schedule(const Machine& machine, Program& program);
 // Runs a program. `vmem` has room for program.words; args are HBM addresses by place.
 //   errors  throws FRL_INVALID for an index out of range
 void execute(const Program& program, std::byte* const* args, float* vmem);
+
+void run_patch(const Patch& patch, const Geometry& geometry, const Window& window,
+               const std::byte* from, float* to);
 
 // The lanes' own op table: steps on a register; 0 if they do not have the op.
 int lane_weight(uint32_t op);

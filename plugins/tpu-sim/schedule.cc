@@ -69,6 +69,16 @@ class Scoreboard {
   void time(const Store& i) {
     hbm(kStores, moved_bytes(program_.windows[i.window], i.n), {i.from}, kNoBuffer);
   }
+  void time(const Patch& i) {
+    if (i.what != Patch::value)  // counted by the lanes
+      return lanes_for(vector_cycles(i.rows, i.columns, 2), {}, i.to);
+    // Each element once that the windows see: no more than there are, no more than they ask for.
+    const Geometry& g = program_.geometries[i.geometry];
+    const int64_t seen = ((i.rows + g.taps() - 1) / g.taps()) *
+                         ((i.columns + g.places() - 1) / g.places()) * g.inputs();
+    const int64_t elements = std::min(seen, i.rows * i.columns);
+    hbm(kLoads, elements * frl::element_bytes(program_.windows[i.window].type), {}, i.to);
+  }
   void time(const Move& i) {
     const Window &from = program_.windows[i.from], &to = program_.windows[i.to];
     hbm(kLoads, moved_bytes(from, from.n_elements()) + moved_bytes(to, to.n_elements()), {},
