@@ -40,9 +40,12 @@ constexpr frl_operand kConv[] = {plane(types), plane(types), frl::optional(in(ty
                                  out(types, 3, 5)};
 template <uint64_t types>
 constexpr frl_operand kConvFused[] = {plane(types), plane(types), frl::optional(in(types, 1, 1)),
-                                      frl::optional(in(types, 3, 5)), out(types, 3, 5)};
+                                      frl::optional(plane(types)), out(types, 3, 5)};
 constexpr frl_operand kMaxPool[] = {plane(kFloats), out(kFloats, 3, 5), out(kI64, 3, 5, 2)};
 constexpr frl_operand kAvgPool[] = {plane(kFloats), out(kFloats, 3, 5)};
+constexpr frl_operand kScales = dense(frl::types(FRL_F64), 1, 1, 2);
+constexpr frl_operand kResize[] = {in(kFloats, 1, kRanks), kScales, frl::optional(kScales),
+                                   out(kFloats, 1, kRanks)};
 constexpr frl_operand kRow[] = {in(kFloats, 1, kRanks), out(kFloats, 1, kRanks)};
 constexpr frl_operand kReduce[] = {in(kFloats, 0, kRanks), out(kFloats, 0, kRanks)};
 constexpr frl_operand kPlaces[] = {in(kFloats, 1, kRanks), out(kI64, 0, kRanks, 2)};
@@ -70,13 +73,21 @@ constexpr frl_choice choice(uint32_t slot, const int64_t (&allowed)[N]) {
 }
 constexpr int64_t kReducing[] = {FRL_OP_add, FRL_OP_mul, FRL_OP_max, FRL_OP_min};
 constexpr int64_t kExtremes[] = {FRL_OP_max, FRL_OP_min};
-constexpr int64_t kConstant[] = {0}, kMaskFree[] = {0, 1}, kMaskAdds[] = {2}, kMaskSelects[] = {3};
+constexpr int64_t kZero[] = {0}, kMaskFree[] = {0, 1}, kMaskAdds[] = {2}, kMaskSelects[] = {3};
 constexpr frl_choice kReduceBy[] = {choice(FRL_AT_reduce_by, kReducing)};
 constexpr frl_choice kArgBy[] = {choice(FRL_AT_arg_reduce_by, kExtremes)};
-constexpr frl_choice kPadMode[] = {choice(FRL_AT_pad_mode, kConstant)};
+constexpr frl_choice kPadMode[] = {choice(FRL_AT_pad_mode, kZero)};
 constexpr frl_choice kFree[] = {choice(FRL_AT_attention_mask, kMaskFree)};
 constexpr frl_choice kAdds[] = {choice(FRL_AT_attention_mask, kMaskAdds)};
 constexpr frl_choice kSelects[] = {choice(FRL_AT_attention_mask, kMaskSelects)};
+
+constexpr int64_t kModeNearest[] = {0}, kModeSmooth[] = {1, 2}, kUncropped[] = {0, 1, 2, 3, 5};
+constexpr frl_choice kNearest[] = {choice(FRL_AT_resize_mode, kModeNearest),
+                                   choice(FRL_AT_resize_coordinate, kUncropped),
+                                   choice(FRL_AT_resize_antialias, kZero)};
+constexpr frl_choice kSmooth[] = {choice(FRL_AT_resize_mode, kModeSmooth),
+                                  choice(FRL_AT_resize_coordinate, kUncropped),
+                                  choice(FRL_AT_resize_antialias, kZero)};
 
 // ---- members ----
 constexpr uint32_t kMembers[] = {
@@ -145,6 +156,8 @@ constexpr frl_claim kClaims[] = {
     sums(FRL_OP_conv_bias_act, rows(kConvFused<kBf16>), 16, rows(kConvAct)),
     exact(FRL_OP_max_pool, rows(kMaxPool)),
     sums(FRL_OP_avg_pool, rows(kAvgPool), 8),
+    exact(FRL_OP_resize, rows(kResize), rows(kNearest)),
+    sums(FRL_OP_resize, rows(kResize), 8, rows(kSmooth)),
     in_pieces(sums(FRL_OP_attention, rows(kAttention), 32, rows(kFree))),
     in_pieces(sums(FRL_OP_attention, rows(kAttentionAdd), 32, rows(kAdds))),
     in_pieces(sums(FRL_OP_attention, rows(kAttentionSelect), 32, rows(kSelects))),
@@ -181,6 +194,8 @@ void fill_costs(Row& row) {
   row.rates[1] = {FRL_F32, FRL_COMPUTE_BF16X3, ps_per_mflop(m, 3)};
   row.rates[2] = {FRL_F32, FRL_COMPUTE_REDUCED, ps_per_mflop(m, 1)};
   row.rates[3] = {FRL_BF16, FRL_COMPUTE_IEEE, ps_per_mflop(m, 1)};
+  // Scales of a resize: the scalar unit, one step a cycle.
+  row.rates[4] = {FRL_F64, FRL_COMPUTE_IEEE, cycles_ps(m, int64_t(kMflop))};
   c.head = {sizeof c, FRL_TAG_COST};
   c.dispatch_ps = kDispatchPs, c.round_trip_ps = kRoundTripPs;
   c.memory_ps_per_kib = hbm_ps(m, kKib) + 1;

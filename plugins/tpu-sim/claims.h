@@ -12,7 +12,7 @@ struct Row : frl_device_row {
   Machine machine;
   frl_space space;
   frl_cost cost_row;
-  frl_rate rates[4];
+  frl_rate rates[5];
 };
 
 // The rows of a machine: the device itself, and a profile of the same machine with two arrays. They

@@ -96,6 +96,7 @@ constexpr LowerRow kRows[] = {
     {FRL_OP_conv_bias_act, lower_product},
     {FRL_OP_max_pool, lower_pool},
     {FRL_OP_avg_pool, lower_pool},
+    {FRL_OP_resize, lower_resize},
     {FRL_OP_softmax, lower_softmax},
     {FRL_OP_log_softmax, lower_softmax},
     {FRL_OP_layer_norm, lower_norm},

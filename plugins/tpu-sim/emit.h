@@ -72,6 +72,7 @@ Program lower(const Machine& machine, const frl::Region& region);
 void lower_pointwise(Emitter& out);
 void lower_product(Emitter& out);  // matmul, conv, their fused kinds, epilogue
 void lower_pool(Emitter& out);
+void lower_resize(Emitter& out);
 void lower_softmax(Emitter& out);
 void lower_norm(Emitter& out);
 void lower_reduce(Emitter& out);

@@ -64,6 +64,11 @@ class Machinery {
     const Window& w = program_.windows[i.window];
     run_patch(i, program_.geometries[i.geometry], w, memory(w), words(i.to));
   }
+  void run(const Sample& i) const {
+    const Window& w = program_.windows[i.window];
+    const auto* scales = reinterpret_cast<const double*>(memory(program_.windows[i.scales]));
+    run_sample(i, w, memory(w), scales, words(i.to));
+  }
   void run(const Move& i) const {
     const Window &from = program_.windows[i.from], &to = program_.windows[i.to];
     switch (frl::element_bytes(to.type)) {

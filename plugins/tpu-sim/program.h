@@ -82,6 +82,18 @@ struct Patch {
   bool by_columns = false;  // one column after the other, not one row
   float outside = 0;
 };
+// Elements begin .. begin + n of a resized tensor: sums over neighbours in the operand, at places
+// that the scales (f64, one an axis) say.
+struct Sample {
+  BufferId to;
+  WindowId window, scales;
+  int64_t begin, n;
+  int64_t mode, coordinate, nearest;  // as the attributes of resize
+  double cubic_a;
+  bool excludes;           // what lies beside the operand
+  uint32_t rank, resized;  // bits: axes whose extent changes
+  frl::Extents sizes;      // of the result
+};
 // HBM to HBM: all of one window into one of the same extents.
 struct Move {
   WindowId from, to;
@@ -136,7 +148,7 @@ struct Causal {
 };
 
 using Instruction =
-    std::variant<Load, Store, Patch, Move, Take, Multiply, Lane, Fold, Fill, Causal>;
+    std::variant<Load, Store, Patch, Sample, Move, Take, Multiply, Lane, Fold, Fill, Causal>;
 
 // ---- programs ----
 
@@ -164,6 +176,9 @@ void schedule(const Machine& machine, Program& program);
 //   errors  throws FRL_INVALID for an index out of range
 void execute(const Program& program, std::byte* const* args, float* vmem);
 
+int64_t taps_of(const Sample& sample);  // that each element has at most
+void run_sample(const Sample& sample, const Window& window, const std::byte* from,
+                const double* scales, float* to);
 void run_patch(const Patch& patch, const Geometry& geometry, const Window& window,
                const std::byte* from, float* to);
 

@@ -79,6 +79,12 @@ class Scoreboard {
     const int64_t elements = std::min(seen, i.rows * i.columns);
     hbm(kLoads, elements * frl::element_bytes(program_.windows[i.window].type), {}, i.to);
   }
+  void time(const Sample& i) {
+    const Window& w = program_.windows[i.window];
+    const int64_t taps = taps_of(i), elements = std::min(i.n * taps, w.n_elements());
+    hbm(kLoads, elements * frl::element_bytes(w.type), {}, i.to);
+    lanes_for((i.n + kSublanes * kLanes - 1) / (kSublanes * kLanes) * 2 * taps, {i.to}, i.to);
+  }
   void time(const Move& i) {
     const Window &from = program_.windows[i.from], &to = program_.windows[i.to];
     hbm(kLoads, moved_bytes(from, from.n_elements()) + moved_bytes(to, to.n_elements()), {},
