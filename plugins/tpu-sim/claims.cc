@@ -225,6 +225,7 @@ struct RowSet {
     Machine two = m;
     two.arrays = 2;
     fill_row(rows[1], "tpu-sim:two-arrays", FRL_DEVICE_PROFILE, two);
+    rows[1].reason_text = frl::str("two arrays share the folds of a product");
   }
 };
 

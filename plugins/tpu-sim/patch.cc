@@ -1,39 +1,58 @@
 // Patches: the elements that a sliding window sees, as a matrix.
+#include <algorithm>
+
 #include "plugins/tpu-sim/stored.h"
 
 namespace tpu_sim {
 namespace {
 
-// Where tap `tap` of the window at `place` looks, along three axes.
-struct Spot {
-  int64_t offset = 0;  // in a plane
-  bool inside = true, padded = true;
+// Places side by side on the innermost axis, seen through one tap.
+struct Run {
+  int64_t first, count;  // places
+  int64_t offset;        // of element 0 of the operand's row, in the flat operand
+  bool inside, padded;   // the row is
 };
-Spot spot_of(const Geometry& g, int64_t tap, int64_t place) {
-  Spot out;
-  int64_t stride = 1;
-  for (size_t d = 3; d-- > 0;) {
-    const Sliding& a = g.axis[d];
-    const int64_t at = place % a.out * a.stride - a.begin + tap % a.kernel * a.dilation;
-    out.inside &= at >= 0 && at < a.in;
-    out.padded &= at < a.in + a.end;
-    out.offset += at * stride;
-    stride *= a.in, place /= a.out, tap /= a.kernel;
+
+// Where a tap looks along one axis.
+int64_t spot(const Sliding& a, int64_t tap, int64_t place) {
+  return place * a.stride - a.begin + tap * a.dilation;
+}
+
+// fn(column, run) for the columns of one row of the patch, run by run.
+template <class Fn>
+void each_run(const Patch& p, const Geometry& g, int64_t row, Fn&& fn) {
+  const Sliding &depth = g.axis[0], &height = g.axis[1], &width = g.axis[2];
+  const int64_t channel = row / g.taps(), tap = row % g.taps();
+  const int64_t tap_depth = tap / width.kernel / height.kernel,
+                tap_height = tap / width.kernel % height.kernel;
+  for (int64_t c = 0; c < p.columns;) {
+    int64_t rest = p.column + c;
+    Run run{rest % width.out, 0, 0, true, true};
+    rest /= width.out;
+    run.count = std::min(width.out - run.first, p.columns - c);
+    const int64_t y = spot(height, tap_height, rest % height.out);
+    rest /= height.out;
+    const int64_t z = spot(depth, tap_depth, rest % depth.out);
+    const int64_t plane = rest / depth.out * g.channels + channel;
+    run.inside = y >= 0 && y < height.in && z >= 0 && z < depth.in;
+    run.padded = y < height.in + height.end && z < depth.in + depth.end;
+    run.offset = ((plane * depth.in + z) * height.in + y) * width.in;
+    fn(c, run);
+    c += run.count;
   }
-  return out;
 }
 
 template <class T>
-float element(const Patch& p, const Spot& spot, const T* from, int64_t at) {
+float element(const Patch& p, bool inside, bool padded, const T* from, int64_t at) {
   switch (p.what) {
     case Patch::value:
-      return spot.inside ? as_float(from[at]) : p.outside;
+      return inside ? as_float(from[at]) : p.outside;
     case Patch::place:
-      return spot.inside ? static_cast<float>(at) : p.outside;
+      return inside ? static_cast<float>(at) : p.outside;
     case Patch::inside:
-      return spot.inside ? 1.0f : 0.0f;
+      return inside ? 1.0f : 0.0f;
     default:
-      return spot.padded ? 1.0f : 0.0f;
+      return padded ? 1.0f : 0.0f;
   }
 }
 
@@ -41,18 +60,18 @@ float element(const Patch& p, const Spot& spot, const T* from, int64_t at) {
 
 void run_patch(const Patch& p, const Geometry& g, const Window& window, const std::byte* from,
                float* to) {
-  const int64_t taps = g.taps(), places = g.places(), inputs = g.inputs();
+  const Sliding& width = g.axis[2];
   with_stored(window.type, [&]<class T>(T) {
     const T* x = reinterpret_cast<const T*>(from) + p.base;
-    for (int64_t r = 0; r < p.rows; ++r) {
-      const int64_t channel = (p.row + r) / taps, tap = (p.row + r) % taps;
-      for (int64_t c = 0; c < p.columns; ++c) {
-        const int64_t plane = (p.column + c) / places;
-        const Spot spot = spot_of(g, tap, (p.column + c) % places);
-        const int64_t at = (plane * g.channels + channel) * inputs + spot.offset;
-        to[p.by_columns ? c * p.rows + r : r * p.columns + c] = element(p, spot, x, at);
-      }
-    }
+    for (int64_t r = 0; r < p.rows; ++r)
+      each_run(p, g, p.row + r, [&](int64_t c, const Run& run) {
+        float* target = p.by_columns ? to + c * p.rows + r : to + r * p.columns + c;
+        const int64_t step = p.by_columns ? p.rows : 1;
+        int64_t at = spot(width, (p.row + r) % width.kernel, run.first);
+        for (int64_t i = 0; i < run.count; ++i, at += width.stride)
+          target[i * step] = element(p, run.inside && at >= 0 && at < width.in,
+                                     run.padded && at < width.in + width.end, x, run.offset + at);
+      });
   });
 }
 

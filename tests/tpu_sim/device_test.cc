@@ -70,18 +70,14 @@ TEST(TpuSim, ReducedProductsRoundTheirOperandsToBf16) {
     }
 }
 
-// A machine with 64 KiB cuts everything into small tiles.
-TEST(TpuSim, TilesOfALittleVmemGiveTheSameResults) {
-  const Simulator little(Settings{{"vmem_kib", "64"}});
-  ASSERT_TRUE(little.ok());
-  const char* const kCases[] = {
-      R"(graph "g"
+constexpr const char* kTiled[] = {
+    R"(graph "g"
   %a = input f32[3,70,333] "a"
   %b = input f32[333,65] "b"
   %y = matmul %a, %b
   return %y "y"
 )",
-      R"(graph "g"
+    R"(graph "g"
   %x = input f32[37,1,500] "x"
   %b = input f32[5,500] "b"
   %y = pointwise %x, %b
@@ -94,32 +90,66 @@ TEST(TpuSim, TilesOfALittleVmemGiveTheSameResults) {
     return %m "m"
   return %y "y"
 )",
-      R"(graph "g"
+    R"(graph "g"
   %x = input f32[19,3,400] "x"
   %y = softmax %x {axis=-1}
   return %y "y"
 )",
-      R"(graph "g"
+    R"(graph "g"
   %x = input f32[90,300] "x"
   %s = input f32[300] "s"
   %t = input f32[300] "t"
   %y = layer_norm %x, %s, %t
   return %y "y"
 )",
-      R"(graph "g"
+    R"(graph "g"
   %q = input f32[2,2,50,24] "q"
   %k = input f32[2,2,60,24] "k"
   %v = input f32[2,2,60,20] "v"
   %y = attention %q, %k, %v {mask=1}
   return %y "y"
 )",
-      R"(graph "g"
+    R"(graph "g"
   %x = input f32[40,30,20] "x"
   %y = reduce %x {by=49, axes=[-3,-1], keep=0}
   return %y "y"
+)",
+    R"(graph "g"
+  %x = input f32[2,6,19,17] "x"
+  %w = input f32[8,3,3,3] "w"
+  %b = input f32[8] "b"
+  %r = input f32[2,8,10,17] "r"
+  %y = conv_bias_act %x, %w, %b, %r {strides=[2,1], pads=[1,1,1,1], groups=2, activation=30}
+  return %y "y"
+)",
+    R"(graph "g"
+  %x = input f32[3,5,40,37] "x"
+  %y, %p = max_pool %x {kernel=[3,3], strides=[2,2], pads=[1,1,1,1]}
+  return %y "y", %p "p"
+)",
+    R"(graph "g"
+  %x = input f32[3,5,40,37] "x"
+  %y = avg_pool %x {kernel=[3,2], strides=[2,1], pads=[1,0,0,1], count_pads=1}
+  return %y "y"
+)",
+    R"(graph "g"
+  %x = input f32[1,3,40,36] "x"
+  %s = parameter f64[4] "s" = 1 1 2 1.5
+  %y = resize %x, %s {sizes=[1,3,80,54], mode=1}
+  return %y "y"
+)",
+    R"(graph "g"
+  %x = input f32[40,30,20] "x"
+  %y = transpose %x {order=[-1,-3,-2]}
+  return %y "y"
 )"};
+
+// A machine with 64 KiB cuts everything into small tiles.
+TEST(TpuSim, TilesOfALittleVmemGiveTheSameResults) {
+  const Simulator little(Settings{{"vmem_kib", "64"}});
+  ASSERT_TRUE(little.ok());
   const Simulator usual;
-  for (const char* text : kCases) {
+  for (const char* text : kTiled) {
     const Graph graph = parse(text);
     std::vector<Tensor> in;
     for (ValueId id : graph.inputs()) in.push_back(ramp(graph.type(id), int(in.size())));

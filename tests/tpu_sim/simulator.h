@@ -64,14 +64,17 @@ class Simulator {
     std::vector<Tensor> results;
     uint64_t ns = 0;  // of the step, as the device says
   };
-  // The graph's only node on dense tensors.
+  // The graph's only node on dense tensors; parameters have their own values.
   Result<Run> run(const Graph& graph, std::span<const Tensor> operands,
                   uint32_t compute = FRL_COMPUTE_IEEE) const {
     FRL_LET(const auto kernel, device_->compile(block_of(graph, compute)));
     std::vector<std::unique_ptr<Buffer>> buffers;
     std::vector<frl_copy> in, out;
     Run done;
-    for (const Tensor& t : operands) {
+    size_t next = 0;
+    for (ValueId id : graph.node(NodeId(0)).operands) {
+      if (id == kNoValue) continue;
+      const Tensor& t = graph.known(id) ? *graph.known(id) : operands[next++];
       FRL_TRY(add_buffer(t.bytes().size(), &buffers));
       in.push_back(
           copy({buffers.back()->handle(), 0}, address(t.bytes().data()), t.bytes().size()));
