@@ -57,10 +57,11 @@ Status run_passes(Graph& graph, Group group, PassContext& context) {
 }  // namespace
 
 Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report,
-                    std::set<std::string>* read_parameters) {
+                    std::set<std::string>* read_parameters, const DeviceRow* first) {
   static const DeviceRow kNone;
   static const std::function<Refusal(const Block&)> kNoRefusal;
-  PassContext context{kNone, -1, options, kNoRefusal, report, read_parameters};
+  PassContext context{first ? *first : kNone, first ? 0 : -1, options, kNoRefusal, report,
+                      read_parameters};
   graph.compact();
   return run_passes(graph, Group::canonical, context);
 }

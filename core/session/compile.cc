@@ -52,7 +52,8 @@ class Compilation {
     const auto start = Clock::now();
     CompileReport& report = parts_.report;
     for (const Target& target : context_.targets) report.targets.push_back(target.id);
-    FRL_TRY(canonicalise(parts_.graph, context_.options, report.canonical, read_parameters));
+    FRL_TRY(canonicalise(parts_.graph, context_.options, report.canonical, read_parameters,
+                         context_.targets.empty() ? nullptr : context_.targets[0].row));
     FRL_LET(report.placement, place(parts_.graph, context_.targets, context_.options.gate.compute));
     for (size_t t = 0; t < context_.targets.size(); ++t) {
       const auto refuse = [&](const Block& block) {

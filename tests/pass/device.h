@@ -24,9 +24,14 @@ inline DeviceRow device_claiming(const std::vector<std::string>& names) {
     Claim claim;
     claim.op = find_op(name)->id, claim.name = name;
     claim.shapes = FRL_SHAPES_STATIC, claim.operands = {any, result};
-    claim.max_nodes = 64, claim.max_inputs = 16, claim.max_outputs = 4;
-    for (const OpRow& op : op_rows())
-      if (op.form == Form::pointwise) claim.members.push_back(op.id);
+    claim.max_nodes = 64, claim.max_inputs = 16, claim.max_outputs = 4, claim.max_slices = 64;
+    claim.max_prologue = claim.max_epilogue = 64;
+    for (const OpRow& op : op_rows()) {
+      const bool pointwise = op.form == Form::pointwise;
+      if (pointwise || (op.form == Form::plain && name != "pointwise"))
+        claim.members.push_back(op.id);
+      if (pointwise) claim.prologue.push_back(op.id), claim.epilogue.push_back(op.id);
+    }
     row.claims.push_back(std::move(claim));
   }
   return row;
