@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/dispatch/executable.h"
+#include "core/session/lock_file.h"
 #include "core/session/runtime.h"
 
 namespace ferrule {
@@ -36,6 +37,7 @@ struct CompileContext {
   FuseOptions options;
   std::shared_ptr<ParameterStore> parameters = std::make_shared<ParameterStore>();
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
+  std::shared_ptr<LockFile> lock;  // null: costs alone decide
   bool check_plans = false;
 };
 

@@ -1,0 +1,253 @@
+// Placement locks: written, read back, compared, followed; and files that are none.
+#include "core/place/lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/pass/device.h"
+
+namespace ferrule {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A graph whose nodes bear names of a model, two of them the same.
+Graph named_graph() {
+  Graph graph("g");
+  const auto node = [&](const char* name, const char* op, OpId id, ValueId x) {
+    graph.set_sources({graph.add_source({name, op})});
+    return *graph.emit(id, {x});
+  };
+  const ValueId x = graph.add_input({Type::f32, {2, 4}}, "x");
+  const ValueId a = node("first", "Exp", FRL_OP_exp, x);
+  const ValueId b = node("", "Exp", FRL_OP_exp, a);
+  const ValueId c = node("", "Exp", FRL_OP_exp, b);
+  const ValueId d = node("odd \"name\"\n#", "Softmax", FRL_OP_softmax, c);
+  graph.add_output(d, "d");
+  return graph;
+}
+
+struct Devices {
+  DeviceRow a = test::device_claiming({"softmax", "pointwise"});
+  DeviceRow b = test::device_claiming({"pointwise"});
+  Devices() { a.architecture = "made up", a.fingerprint = 0xab, b.fingerprint = 1; }
+  std::vector<Target> targets() const { return {{"a", &a}, {"b:0", &b}}; }
+};
+
+std::vector<int32_t> devices_of(const Placement& placement) {
+  std::vector<int32_t> out;
+  for (const PlacedNode& node : placement.nodes) out.push_back(node.device);
+  return out;
+}
+
+PlacementLock parsed(const std::string& text) {
+  auto lock = PlacementLock::parse(text, "test.lock");
+  EXPECT_TRUE(lock.ok()) << lock.status().message();
+  return lock.ok() ? std::move(*lock) : PlacementLock();
+}
+
+PlacementLock written(const Devices& devices) {
+  Graph graph = named_graph();
+  const auto placement = place(graph, devices.targets(), {});
+  EXPECT_TRUE(placement.ok()) << placement.status().message();
+  PlacementLock lock;
+  EXPECT_TRUE(lock.add(*placement, devices.targets(), ""));
+  EXPECT_FALSE(lock.add(*placement, devices.targets(), ""));
+  return lock;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(Lock, IsALineForEachNode) {
+  const std::string text = written({}).text();
+  EXPECT_THAT(text, HasSubstr("ferrule placement 1\n"
+                              "device \"a\" \"made up\" fingerprint 00000000000000ab claims "));
+  EXPECT_THAT(text, HasSubstr("node \"a\" exp 0 \"first (Exp)\"\n"
+                              "node \"a\" exp 0 \"unnamed (Exp)\"\n"
+                              "node \"a\" exp 1 \"unnamed (Exp)\"\n"
+                              "node \"a\" softmax 0 \"odd \\\"name\\\"\\n# (Softmax)\"\n"));
+  EXPECT_EQ(written({}).text(), text);
+}
+
+TEST(Lock, ReadsBack) {
+  const PlacementLock lock = written({});
+  const PlacementLock again = parsed(lock.text() + "\n  # a \"comment\r\n\n");
+  EXPECT_EQ(again.text(), lock.text());
+  EXPECT_THAT(lock_differences(lock, again), IsEmpty());
+}
+
+TEST(Lock, ReadsBackFromAFile) {
+  const auto path = std::filesystem::temp_directory_path() / ("lock_" + std::to_string(::getpid()));
+  const PlacementLock lock = written({});
+  ASSERT_TRUE(lock.write(path).ok());
+  const auto again = PlacementLock::read(path);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->text(), lock.text());
+  EXPECT_EQ(PlacementLock::read(path).status().code(), Code::not_found);
+  EXPECT_FALSE(PlacementLock::read(std::filesystem::temp_directory_path()).ok());
+  EXPECT_FALSE(lock.write(path / "no" / "folder").ok());
+}
+
+TEST(Lock, IsFollowed) {
+  const Devices devices;
+  const PlacementLock lock =
+      parsed(replaced(written(devices).text(), "node \"a\" exp 1 \"unnamed (Exp)\"",
+                      "node \"b:0\" exp 1 \"unnamed (Exp)\""));
+  Graph graph = named_graph();
+  const auto placement = place(graph, devices.targets(), {}, {&lock, ""});
+  ASSERT_TRUE(placement.ok()) << placement.status().message();
+  EXPECT_THAT(devices_of(*placement), ElementsAre(0, 0, 1, 0));
+  EXPECT_EQ(graph.node(NodeId(2)).device, 1);
+}
+
+TEST(Lock, ThatIsNotCompleteLeavesTheRestToCosts) {
+  const Devices devices;
+  const std::string text = written(devices).text();
+  PlacementLock lock =
+      parsed(text.substr(0, text.find("node")) + "node \"b:0\" exp 0 \"first (Exp)\"");
+  lock.set_complete(false);
+  Graph graph = named_graph();
+  const auto placement = place(graph, devices.targets(), {}, {&lock, ""});
+  ASSERT_TRUE(placement.ok()) << placement.status().message();
+  EXPECT_EQ(placement->nodes[0].device, 1);
+  EXPECT_TRUE(lock.add(*placement, devices.targets(), ""));
+  EXPECT_EQ(*lock.find("exp 0 \"first (Exp)\""), "\"b:0\"");
+  EXPECT_NE(lock.find("exp 1 \"unnamed (Exp)\""), nullptr);
+}
+
+TEST(Lock, OverridesAlso) {
+  const Devices devices;
+  std::vector<Target> targets = devices.targets();
+  targets[1].also = true;
+  const PlacementLock lock = parsed(
+      replaced(written(devices).text(), "node \"a\" exp 0 \"first", "node \"b:0\" exp 0 \"first"));
+  Graph graph = named_graph();
+  const auto placement = place(graph, targets, {}, {&lock, ""});
+  ASSERT_TRUE(placement.ok()) << placement.status().message();
+  EXPECT_EQ(placement->nodes[0].device, 1);
+}
+
+TEST(Lock, ThatCannotBeFollowedNamesEveryNode) {
+  const Devices devices;
+  std::string text = written(devices).text();
+  text = replaced(text, "node \"a\" softmax", "node \"b:0\" softmax");
+  text = replaced(text, "exp 0 \"first (Exp)\"", "exp 0 \"other (Exp)\"");
+  const PlacementLock lock = parsed(text);
+  Graph graph = named_graph();
+  const auto placement = place(graph, devices.targets(), {}, {&lock, ""});
+  ASSERT_FALSE(placement.ok());
+  EXPECT_EQ(placement.status().code(), Code::no_device);
+  const std::string& message = placement.status().message();
+  EXPECT_THAT(message, HasSubstr("want a usable line of test.lock for every node, got 2"));
+  EXPECT_THAT(message, HasSubstr("exp 0 \"first (Exp)\": no line"));
+  EXPECT_THAT(message, HasSubstr("softmax 0 \"odd \\\"name\\\"\\n# (Softmax)\": \"b:0\": softmax"));
+  const auto scoped = place(graph, devices.targets(), {}, {&lock, "loop (Loop)/0: "});
+  EXPECT_THAT(scoped.status().message(),
+              HasSubstr("exp 0 \"loop (Loop)/0: first (Exp)\": no line"));
+}
+
+TEST(Lock, WithADeviceThatIsMissingSaysSo) {
+  const Devices devices;
+  const PlacementLock lock = parsed(written(devices).text());
+  const Target other[] = {{"c", &devices.a}};
+  Graph graph = named_graph();
+  const auto placement = place(graph, other, {}, {&lock, ""});
+  ASSERT_FALSE(placement.ok());
+  EXPECT_THAT(placement.status().message(), HasSubstr("\"a\" is not among the targets"));
+}
+
+TEST(Lock, DifferencesAreALineEach) {
+  const Devices devices;
+  const std::string text = written(devices).text();
+  std::string other = replaced(text, "node \"a\" exp 1", "node \"b:0\" exp 1");
+  other = replaced(other, "\"first (Exp)\"", "\"renamed (Exp)\"");
+  other = replaced(other, "fingerprint 0000000000000001", "fingerprint 0000000000000002");
+  other = replaced(other, "device \"b:0\"",
+                   "device \"c\" \"\" fingerprint 0000000000000000 claims "
+                   "0000000000000000\ndevice \"b:0\"");
+  const auto lines = lock_differences(parsed(text), parsed(other));
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_THAT(lines[0], HasSubstr("device other  \"b:0\" \"\" fingerprint 0000000000000001"));
+  EXPECT_THAT(lines[0], HasSubstr(" -> \"\" fingerprint 0000000000000002"));
+  EXPECT_THAT(lines[1], HasSubstr("device new    \"c\""));
+  EXPECT_EQ(lines[2], "node gone     exp 0 \"first (Exp)\": \"a\"");
+  EXPECT_EQ(lines[3], "node moved    exp 1 \"unnamed (Exp)\": \"a\" -> \"b:0\"");
+  EXPECT_EQ(lines[4], "node new      exp 0 \"renamed (Exp)\": \"a\"");
+  EXPECT_EQ(lock_differences(parsed(other), parsed(text)).size(), 5u);
+}
+
+constexpr const char* kHead = "ferrule placement 1\n";
+constexpr const char* kDevice =
+    "device \"a\" \"\" fingerprint 0000000000000000 claims 0000000000000000\n";
+
+struct Malformed {
+  std::string text, message;
+};
+void PrintTo(const Malformed& m, std::ostream* out) { *out << m.text; }
+
+class MalformedLock : public testing::TestWithParam<Malformed> {};
+
+TEST_P(MalformedLock, IsASentence) {
+  const auto lock = PlacementLock::parse(GetParam().text, "bad.lock");
+  ASSERT_FALSE(lock.ok());
+  EXPECT_EQ(lock.status().code(), Code::invalid_argument);
+  EXPECT_THAT(lock.status().message(), HasSubstr(GetParam().message));
+  EXPECT_LT(lock.status().message().size(), 300u);
+}
+
+const std::string kHex = "0000000000000000";
+const Malformed kMalformed[] = {
+    {"", "bad.lock:1: want ferrule placement 1 on the first line"},
+    {"ferrule placement 2\n", "bad.lock:1: want ferrule placement 1 on the first line, got"},
+    {std::string("\0\xff\n\n", 4), "bad.lock:1: want"},
+    {std::string(100000, 'x'), "bad.lock:1: want"},
+    {std::string(kHead) + "\n\nnodes\n", "bad.lock:4: want device or node, got nodes"},
+    {std::string(kHead) + std::string(100000, 'x'), "want device or node, got xxx"},
+    {std::string(kHead) + "device \"a\n", "bad.lock:2: want quoted texts that end"},
+    {std::string(kHead) + "device \"a\\", "want quoted texts that end"},
+    {std::string(kHead) + "device \"a\\\"", "want quoted texts that end"},
+    {std::string(kHead) + "device \"a\"b\n", "want quoted texts that end and stand alone"},
+    {std::string(kHead) + "device a \"\" fingerprint " + kHex + " claims " + kHex,
+     "want device \"ID\""},
+    {std::string(kHead) + "device \"a\" \"\" fingerprint 00 claims " + kHex, "with 16 digits each"},
+    {std::string(kHead) + "device \"a\" \"\" fingerprint " + kHex + " claims 000000000000000G",
+     "with 16 digits each"},
+    {std::string(kHead) + "device \"a\"", "want device \"ID\""},
+    {std::string(kHead) + kDevice + kDevice, "bad.lock:3: want each device once, got \"a\" again"},
+    {std::string(kHead) + "node \"a\" exp 0 \"x\"",
+     "want a device that has a line above, got \"a\""},
+    {std::string(kHead) + kDevice + "node \"a\" exp x \"x\"", "want node \"DEVICE\" OP NUMBER"},
+    {std::string(kHead) + kDevice + "node \"a\" exp -1 \"x\"", "want node \"DEVICE\" OP NUMBER"},
+    {std::string(kHead) + kDevice + "node \"a\" exp 99999999999999999999 \"x\"",
+     "want node \"DEVICE\""},
+    {std::string(kHead) + kDevice + "node \"a\" \"exp\" 0 \"x\"", "want node \"DEVICE\" OP NUMBER"},
+    {std::string(kHead) + kDevice + "node \"a\" exp 0 x", "want node \"DEVICE\" OP NUMBER"},
+    {std::string(kHead) + kDevice + "node \"a\" exp 0 \"x\" more",
+     "want node \"DEVICE\" OP NUMBER"},
+    {std::string(kHead) + kDevice + "node \"a\" exp 0 \"x\"\nnode \"a\" exp 00 \"x\"",
+     "bad.lock:4: want each node once, got exp 0 \"x\" again"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, MalformedLock, testing::ValuesIn(kMalformed));
+
+TEST(Lock, HoldsABoundedNumberOfDevices) {
+  std::string text = kHead;
+  for (int i = 0; i < 100; ++i)
+    text += replaced(kDevice, "\"a\"", "\"a" + std::to_string(i) + "\"");
+  EXPECT_THAT(PlacementLock::parse(text, "bad.lock").status().message(),
+              HasSubstr("bad.lock:66: want at most 64 devices"));
+}
+
+}  // namespace
+}  // namespace ferrule
