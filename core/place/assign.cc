@@ -10,85 +10,6 @@ int64_t priced(int64_t round_trip_ps, int64_t ps_per_kib, int64_t size_bytes, in
   return ps >= double(most_ps) ? most_ps : int64_t(ps);
 }
 
-// What is known of one value while the sweep goes on.
-struct Seen {
-  bool left = false;             // its maker's device
-  std::vector<uint8_t> entered;  // by device
-};
-
-class Sweep {
- public:
-  explicit Sweep(const Problem& problem)
-      : problem_(problem),
-        n_devices_(int32_t(problem.lanes.size())),
-        devices_(problem.run_ps.size(), kUnknown),
-        seen_(problem.traffic.size()),
-        made_(problem.run_ps.size()),
-        read_(problem.run_ps.size()) {
-    for (size_t t = 0; t < problem.traffic.size(); ++t) {
-      const Traffic& traffic = problem.traffic[t];
-      seen_[t].entered.resize(size_t(n_devices_));
-      if (traffic.maker != kHost) made_[size_t(traffic.maker)].push_back(t);
-      for (uint32_t reader : traffic.readers) read_[reader].push_back(t);
-    }
-  }
-
-  Devices run() {
-    for (uint32_t item = 0; item < devices_.size(); ++item) {
-      int32_t best = kUnknown;
-      int64_t best_ps = 0;
-      for (int32_t device = 0; device < n_devices_; ++device) {
-        if (!problem_.may_run(item, device)) continue;
-        const int64_t ps = extra_ps(item, device);
-        if (best == kUnknown || ps < best_ps) best = device, best_ps = ps;
-      }
-      settle(item, best);
-    }
-    return std::move(devices_);
-  }
-
- private:
-  static constexpr int32_t kUnknown = -2;
-
-  int32_t home(const Traffic& traffic) const {
-    return traffic.maker == kHost ? kHost : devices_[size_t(traffic.maker)];
-  }
-
-  int64_t extra_ps(uint32_t item, int32_t device) const {
-    int64_t ps = problem_.price_ps(item, device);
-    for (size_t t : read_[item]) {
-      const Traffic& traffic = problem_.traffic[t];
-      const int32_t from = home(traffic);
-      if (from == device || from == kUnknown || seen_[t].entered[size_t(device)]) continue;
-      if (from != kHost && !seen_[t].left) ps += problem_.leave_ps(traffic, from);
-      if (from != kHost || !problem_.lanes[size_t(device)].host_memory)
-        ps += problem_.enter_ps(traffic, device);
-    }
-    for (size_t t : made_[item])
-      if (problem_.traffic[t].host_reads && !problem_.lanes[size_t(device)].host_memory)
-        ps += problem_.leave_ps(problem_.traffic[t], device);
-    return ps;
-  }
-
-  void settle(uint32_t item, int32_t device) {
-    devices_[item] = device;
-    for (size_t t : read_[item]) {
-      const int32_t from = home(problem_.traffic[t]);
-      if (from == device || from == kUnknown) continue;
-      seen_[t].left = true;
-      seen_[t].entered[size_t(device)] = 1;
-    }
-    for (size_t t : made_[item])
-      seen_[t].left = problem_.traffic[t].host_reads && !problem_.lanes[size_t(device)].host_memory;
-  }
-
-  const Problem& problem_;
-  const int32_t n_devices_;
-  Devices devices_;
-  std::vector<Seen> seen_;                        // by traffic
-  std::vector<std::vector<size_t>> made_, read_;  // traffic by item
-};
-
 }  // namespace
 
 int64_t Problem::most_ps() const {
@@ -132,11 +53,18 @@ int64_t total_ps(const Problem& problem, const Devices& devices) {
   return ps;
 }
 
-Devices sweep(const Problem& problem) { return Sweep(problem).run(); }
-
 Devices assign(const Problem& problem) {
-  Devices devices = sweep(problem);
   const auto n = int32_t(problem.lanes.size());
+  Devices devices;
+  for (uint32_t item = 0; item < problem.run_ps.size(); ++item) {
+    int32_t best = 0;
+    for (int32_t device = 1; device < n; ++device)
+      if (problem.may_run(item, device) &&
+          (!problem.may_run(item, best) ||
+           problem.price_ps(item, device) < problem.price_ps(item, best)))
+        best = device;
+    devices.push_back(best);
+  }
   // Each cut lowers the total, or keeps it and moves items towards the front of the order.
   for (bool moved = true; moved;) {
     moved = false;

@@ -49,16 +49,13 @@ using Devices = std::vector<int32_t>;  // by item
 // What an assignment takes, in all.
 int64_t total_ps(const Problem& problem, const Devices& devices);
 
-// Item by item, each where it and what it reads cost least.
-Devices sweep(const Problem& problem);
-
 // Items on `a` or `b` that may run on both go to whichever of the two makes the total least, all at
 // once and exactly: a minimum cut. Of several such assignments the one with most items on `a`.
 // True if anything moved.
 bool cut_between(const Problem& problem, int32_t a, int32_t b, Devices& devices);
 
-// The sweep, then cuts between pairs of devices until no cut moves anything. Exact where items can
-// choose between two devices only. Each item may run somewhere.
+// Each item where it alone takes least, then cuts between pairs of devices until no cut moves
+// anything. Exact where items can choose between two devices only. Each item may run somewhere.
 Devices assign(const Problem& problem);
 
 }  // namespace ferrule

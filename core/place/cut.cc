@@ -2,8 +2,10 @@
 //
 // A vertex on the source's side is an item on `a`. A value that several items read has a vertex of
 // its own for each direction, so that it is paid once however many of them lie across the cut.
+// g++ 12 sees a boost::optional in the library's edge iterators as read before it is set.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/push_relabel_max_flow.hpp>
+#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 
 #include "core/place/assign.h"
 
@@ -12,11 +14,15 @@ namespace {
 
 namespace bg = boost;
 using Traits = bg::adjacency_list_traits<bg::vecS, bg::vecS, bg::directedS>;
-using Network = bg::adjacency_list<
-    bg::vecS, bg::vecS, bg::directedS, bg::no_property,
-    bg::property<bg::edge_capacity_t, int64_t,
-                 bg::property<bg::edge_residual_capacity_t, int64_t,
-                              bg::property<bg::edge_reverse_t, Traits::edge_descriptor>>>>;
+using Vertex = bg::property<
+    bg::vertex_index_t, long,
+    bg::property<bg::vertex_color_t, bg::default_color_type,
+                 bg::property<bg::vertex_distance_t, long,
+                              bg::property<bg::vertex_predecessor_t, Traits::edge_descriptor>>>>;
+using Edge = bg::property<bg::edge_capacity_t, int64_t,
+                          bg::property<bg::edge_residual_capacity_t, int64_t,
+                                       bg::property<bg::edge_reverse_t, Traits::edge_descriptor>>>;
+using Network = bg::adjacency_list<bg::vecS, bg::vecS, bg::directedS, Vertex, Edge>;
 
 constexpr int64_t kForever = INT64_MAX / 4;
 // Where an item is, if it is no vertex of the cut.
@@ -126,7 +132,7 @@ class Cut {
       if (on_a > both) connect(v, sink, on_a - both);
     }
     for (const Link& l : links_) connect(size_t(l.from), size_t(l.to), l.ps);
-    bg::push_relabel_max_flow(network, source, sink);
+    bg::boykov_kolmogorov_max_flow(network, source, sink);
     // Whatever still reaches the sink is on b in every minimum cut; all else may be on a.
     std::vector<bool> far(n + 2);
     std::vector<size_t> stack = {sink};

@@ -35,13 +35,13 @@ Option decomposed(const Graph& graph, const Node& node, const DeviceRow& device,
   return {Support::decomposed, {}, out.time_ps};
 }
 
-// "WANT, got 2:\n  a\n  b"
-Status every_fault(std::string want, std::span<const std::string> faults) {
+// "want WANT, got 2 without one:", a line for each, and the hint.
+Status every_fault(std::string want, std::span<const std::string> faults, const char* hint) {
   constexpr size_t kMost = 20;
   std::string text = cat("placement: want ", want, ", got ", faults.size(), " without one:");
   for (size_t i = 0; i < std::min(faults.size(), kMost); ++i) text += cat("\n  ", faults[i]);
   if (faults.size() > kMost) text += cat("\n  and ", faults.size() - kMost, " more");
-  return Status(Code::no_device, std::move(text));
+  return Status(Code::no_device, cat(text, "\n  ", hint));
 }
 
 class Placing {
@@ -109,10 +109,8 @@ class Placing {
       faults.push_back(std::move(text));
     }
     if (faults.empty()) return {};
-    Status status = every_fault("every node on a device", faults);
-    return Status(status.code(),
-                  cat(status.message(),
-                      "\n  targets.order or targets.also in the config may name more devices"));
+    return every_fault("every node on a device", faults,
+                       "targets.order or targets.also in the config may name more devices");
   }
 
   Status follow_lock() {
@@ -121,7 +119,7 @@ class Placing {
     std::vector<std::string> faults;
     for (size_t i = 0; i < keys.size(); ++i) {
       if (keys[i].empty()) continue;
-      const std::string* id = lock.find(keys[i]);
+      const std::string* id = lock.find(keys[i]);  // quoted
       if (!id && !lock.complete()) continue;
       size_t t = 0;
       while (id && t < targets_.size() && json_quote(targets_[t].id) != *id) ++t;
@@ -135,10 +133,8 @@ class Placing {
         allowed_[i] = {uint32_t(t)};
     }
     if (faults.empty()) return {};
-    const Status status =
-        every_fault(cat("a usable line of ", lock.name(), " for every node"), faults);
-    return Status(status.code(),
-                  cat(status.message(), "\n  placement.lock_write in the config renews the lock"));
+    return every_fault(cat("a usable line of ", lock.name(), " for every node"), faults,
+                       "placement.lock_write in the config renews the lock");
   }
 
   // Only where there is a choice, and only on devices that may be chosen.

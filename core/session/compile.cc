@@ -42,6 +42,10 @@ Graph with_known_inputs(const Graph& graph, const Node& node, const Graph& body)
   return out;
 }
 
+std::string body_scope(const std::string& scope, const std::string& names, size_t body) {
+  return cat(scope, names, "/", body, ": ");
+}
+
 class Compilation {
  public:
   Compilation(Graph graph, const CompileContext& context, std::string scope)
@@ -233,8 +237,23 @@ Result<CompileContext> make_compile_context(const Runtime& runtime) {
 Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const CompileContext& context,
                                                         std::set<std::string>* read_parameters) {
   FRL_LET(auto executable, Compilation(std::move(graph), context, "").run(read_parameters));
-  if (context.lock) FRL_TRY(context.lock->keep(*executable, context.targets));
+  if (context.lock)
+    FRL_TRY(context.lock->keep(
+        [&](PlacementLock& lock) { return add_placements(lock, *executable, context.targets); }));
   return executable;
+}
+
+bool add_placements(PlacementLock& lock, const Executable& executable,
+                    std::span<const Target> targets, const std::string& scope) {
+  bool news = lock.add(executable.report().placement, targets, scope);
+  const Graph& graph = executable.graph();
+  for (uint32_t i = 0; i < graph.n_nodes(); ++i) {
+    const auto& bodies = executable.bodies(NodeId(i));
+    const std::string names = graph.source_text(graph.node(NodeId(i)));
+    for (size_t b = 0; b < bodies.size(); ++b)
+      news |= add_placements(lock, *bodies[b], targets, body_scope(scope, names, b));
+  }
+  return news;
 }
 
 }  // namespace ferrule
