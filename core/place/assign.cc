@@ -5,6 +5,8 @@
 namespace ferrule {
 namespace {
 
+constexpr int kMostRounds = 64;  // a handful is usual
+
 int64_t priced(int64_t round_trip_ps, int64_t ps_per_kib, int64_t size_bytes, int64_t most_ps) {
   const double ps = double(round_trip_ps) + double(size_bytes) / 1024 * double(ps_per_kib);
   return ps >= double(most_ps) ? most_ps : int64_t(ps);
@@ -66,7 +68,8 @@ Devices assign(const Problem& problem) {
     devices.push_back(best);
   }
   // Each cut lowers the total, or keeps it and moves items towards the front of the order.
-  for (bool moved = true; moved;) {
+  bool moved = true;
+  for (int round = 0; moved && round < kMostRounds; ++round) {
     moved = false;
     for (int32_t a = 0; a < n; ++a)
       for (int32_t b = a + 1; b < n; ++b) moved |= cut_between(problem, a, b, devices);

@@ -22,7 +22,7 @@ constexpr int32_t kHost = -1;
 // items read it there.
 struct Traffic {
   int32_t maker = kHost;          // item
-  std::vector<uint32_t> readers;  // items
+  std::vector<uint32_t> readers;  // items; one may stand here twice
   bool host_reads = false;        // an output, or an operand of control flow
   int64_t size_bytes = 0;
 };

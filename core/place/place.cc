@@ -175,7 +175,7 @@ class Placing {
         if (!traffic) continue;
         if (item_[i] == kNoItem)
           traffic->host_reads = true;
-        else if (traffic->readers.empty() || traffic->readers.back() != uint32_t(item_[i]))
+        else
           traffic->readers.push_back(uint32_t(item_[i]));
       }
     }

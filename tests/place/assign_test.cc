@@ -205,7 +205,10 @@ TEST(Assign, HugePricesStayInRange) {
   for (auto& times : problem.run_ps) times = {INT64_MAX, INT64_MAX};
   for (Lane& lane : problem.lanes) lane = {false, INT64_MAX, INT64_MAX, INT64_MAX};
   for (Traffic& t : problem.traffic) t.size_bytes = INT64_MAX;
-  EXPECT_GT(total_ps(problem, assign(problem)), 0);
+  const int64_t total = total_ps(problem, assign(problem));
+  EXPECT_GT(total, INT64_MAX / 100);
+  EXPECT_LT(total, INT64_MAX / 2);
+  EXPECT_LE(problem.price_ps(0, 0), INT64_MAX / 100);
 }
 
 TEST(Assign, IsDeterministic) {
