@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
+#include <random>
 
 #include "tests/pass/device.h"
 
@@ -188,6 +188,33 @@ TEST(Lock, DifferencesAreALineEach) {
   EXPECT_EQ(lines[3], "device \"c\": new -> \"\" claims 0");
   EXPECT_EQ(lines[4], "node exp 0 \"renamed (Exp)\": new -> \"a\"");
   EXPECT_EQ(lock_differences(parsed(other), parsed(text)).size(), 5u);
+}
+
+// Bytes changed, cut out and doubled: a sentence, or a lock that reads back as itself.
+TEST(Lock, SurvivesDamage) {
+  const std::string text = written({}).text();
+  std::mt19937 random(1);
+  int fine = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = text;
+    for (uint32_t n = random() % 3 + 1; n > 0; --n) {
+      const size_t at = text.find('\n') + 1 + random() % (text.size() - text.find('\n') - 1);
+      const char bytes[] = {char(random()), '"', '\\', '\n', ' ', '=', '#', '9'};
+      if (random() % 3 == 0) damaged[std::min(at, damaged.size() - 1)] = bytes[random() % 8];
+      if (random() % 3 == 0) damaged.erase(std::min(at, damaged.size()), random() % 40);
+      if (random() % 3 == 0) damaged.insert(std::min(at, damaged.size()), damaged.substr(0, at));
+    }
+    const auto lock = PlacementLock::parse(damaged, "damaged.lock");
+    fine += lock.ok();
+    if (!lock.ok()) {
+      EXPECT_THAT(lock.status().message(), HasSubstr("want "));
+      continue;
+    }
+    const auto again = PlacementLock::parse(lock->text(), "again.lock");
+    ASSERT_TRUE(again.ok()) << damaged << again.status().message();
+    EXPECT_EQ(again->text(), lock->text());
+  }
+  EXPECT_GT(fine, 100);
 }
 
 const std::string kHead = "ferrule placement 1\n", kDevice = "device \"a\" = \"\" claims 1\n";
