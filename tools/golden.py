@@ -19,6 +19,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden"))
 import bodies  # noqa: E402
+import kinds  # noqa: E402
 import moves  # noqa: E402
 import pointwise  # noqa: E402
 import recurrent  # noqa: E402
@@ -31,7 +32,7 @@ TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "conform
 def main():
     path = sys.argv[1] if len(sys.argv) > 1 else TARGET
     lines = ["# Written by tools/golden.py; its head says how a line reads and where the numbers come from."]
-    for module in (pointwise, moves, sums, sampling, recurrent, bodies):
+    for module in (pointwise, moves, sums, sampling, recurrent, kinds, bodies):
         lines += ["", "# " + module.__doc__.strip().splitlines()[0]]
         lines += module.cases()
     with open(path, "w", encoding="ascii") as out:

@@ -6,12 +6,18 @@
 namespace ferrule::conformance {
 namespace {
 
+// Scores of wide data leave the range of the exponential: nothing of them could be judged.
+bool takes_wide_data(OpId op) {
+  return op != FRL_OP_attention && op != FRL_OP_attention_block &&
+         op != FRL_OP_attention_backward && op != FRL_OP_transformer_layer;
+}
+
 // Which data a subject gets beside its first: more at greater depth.
 std::vector<Style> styles_at(Depth depth, OpId op, Type type, bool first) {
   if (depth == Depth::smoke) return {Style::data};
   std::vector<Style> out = {Style::data, Style::ramp};
   if (first || depth == Depth::deep) {
-    if (op != FRL_OP_attention) out.push_back(Style::wide);  // its scores would leave the range
+    if (takes_wide_data(op)) out.push_back(Style::wide);
     out.push_back(Style::one_hot);
     out.push_back(Style::alternating);
     if (is_float(type)) out.push_back(Style::negative_zero);

@@ -45,9 +45,10 @@ void list_zero(const Target& target, std::vector<Case>& cases, OpId op, Type typ
       continue;
     if (subject.label == "long" || subject.label == "add_long") continue;
     for (int64_t extent : extents_of(subject)) {
-      // Heads without an element have a scale of 1 / 0.
-      if (extent == 0 ||
-          (op == FRL_OP_attention && extent == subject.operands[0].type.shape.back()))
+      // Heads without an element have a scale of 1 / 0, no segments have no average.
+      const Shape& shape = subject.operands[0].type.shape;
+      if (extent == 0 || (op == FRL_OP_attention && extent == shape.back()) ||
+          (op == FRL_OP_welch_peaks && extent == shape.from_end(-3)))
         continue;
       const Subject empty = with_extent(subject, extent, 0);
       if (reference_takes(empty))

@@ -169,6 +169,41 @@ Bounds bound_select_places(const NodeCall& call) {
   return out;
 }
 
+// The k-th largest moves no further than any element; a place is certain where its neighbours in
+// the order, the first one left out among them, are further away than both may move.
+Bounds bound_topk(const NodeCall& call) {
+  FRL_LET(auto out, bound_select_places(call));
+  const Bounded& x = call.in(0);
+  if (call.is_exact() || !is_float(x.type.type)) return out;
+  const int64_t axis = call.node.attributes.i(FRL_AT_topk_axis);
+  const int64_t n = x.value.shape().from_end(axis), k = call.node.attributes.i(FRL_AT_topk_k);
+  const int64_t more = std::min(n, k + 1);
+  Attributes wider = call.node.attributes;
+  wider.set_i(FRL_AT_topk_k, more);
+  FRL_LET(const auto order, evaluate_op(FRL_OP_topk, wider, std::span(&x.value, 1)));
+  int64_t inner = 1;
+  for (int64_t a = axis + 1; a < 0; ++a) inner *= x.value.shape().from_end(a);
+  std::vector<double> most(size_t(n ? x.value.n_elements() / n : 0));  // error by line
+  for (int64_t i = 0; i < x.value.n_elements(); ++i) {
+    double& line = most[size_t(i / (n * inner) * inner + i % inner)];
+    line = std::max(line, std::isnan(x.at(i)) ? kInfinite : x.error_at(i));
+  }
+  const auto line_of = [&](int64_t i) { return i / (k * inner) * inner + i % inner; };
+  const auto in_order = [&](int64_t i, int64_t place) {
+    return order[0].at_f64((line_of(i) / inner * more + place) * inner + line_of(i) % inner);
+  };
+  out[0].error =
+      tabulate(out[0].value.shape(), [&](int64_t i) { return most[size_t(line_of(i))]; });
+  out[1].error = tabulate(out[1].value.shape(), [&](int64_t i) {
+    const int64_t place = i / inner % k;
+    const double v = in_order(i, place), far = 2 * most[size_t(line_of(i))];
+    const bool above = place > 0 && !(std::fabs(in_order(i, place - 1) - v) > far);
+    const bool below = place + 1 < more && !(std::fabs(in_order(i, place + 1) - v) > far);
+    return above || below ? kInfinite : 0.0;
+  });
+  return out;
+}
+
 Bounds bound_reduce(const NodeCall& call) {
   double n = 1;
   for (int64_t axis : call.node.attributes.list(FRL_AT_reduce_axes))

@@ -89,6 +89,7 @@ bool rounds(OpId pointwise);  // whether its result may lie between its operands
 Bounds bound_move(const NodeCall& call);
 Bounds bound_select_places(
     const NodeCall& call);  // arg_reduce, topk, nonzero, ...: exact or not judged
+Bounds bound_topk(const NodeCall& call);
 Bounds bound_reduce(const NodeCall& call);
 Bounds bound_cumulative(const NodeCall& call);
 Bounds bound_scatter(const NodeCall& call);

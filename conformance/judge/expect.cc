@@ -30,7 +30,7 @@ constexpr RuleRow kRules[] = {
     {FRL_OP_reduce, bound_reduce},
     {FRL_OP_cumulative, bound_cumulative},
     {FRL_OP_arg_reduce, bound_select_places},
-    {FRL_OP_topk, bound_select_places},
+    {FRL_OP_topk, bound_topk},
     {FRL_OP_nonzero, bound_select_places},
     {FRL_OP_unique, bound_select_places},
     {FRL_OP_non_max_suppression, bound_select_places},

@@ -1,203 +1,153 @@
-// The bodies of CLOSED kinds: what each one means in primitive ops. One function a kind.
+// The bodies of CLOSED kinds: what each one means in primitive ops. One function a kind; norms,
+// attention and quantised ones have files of their own.
 #include <cmath>
 
 #include "core/base/text.h"
 #include "core/graph/batch.h"
+#include "core/graph/body.h"
 
 namespace ferrule {
 namespace {
 
-// A body under construction; operands that are missing have no input.
-struct Builder {
-  Graph graph;
-  std::vector<ValueId> in;  // by operand; kNoValue where missing
-  const Attributes& attributes;
-
-  const TensorType& type(size_t operand) const { return graph.type(in[operand]); }
-  bool has(size_t operand) const { return operand < in.size() && in[operand] != kNoValue; }
-  ValueId scalar(Type type, double value) { return graph.add_literal(Tensor::scalar(type, value)); }
-  Result<ValueId> reduce(OpId by, ValueId x, std::vector<int64_t> axes) {
-    return graph.emit(FRL_OP_reduce,
-                      Attributes(FRL_OP_reduce)
-                          .set_i(FRL_AT_reduce_by, by)
-                          .set_list(FRL_AT_reduce_axes, std::move(axes)),
-                      {x});
-  }
-  Result<ValueId> cast(ValueId x, Type to) {
-    if (graph.type(x).type == to) return x;
-    return graph.emit(FRL_OP_cast, Attributes(FRL_OP_cast).set_i(FRL_AT_cast_to, int64_t(to)), {x});
-  }
-};
-
-using Expansion = Result<ValueId> (*)(Builder&);
-
-Result<std::vector<int64_t>> trailing_axes(const Builder& b, int64_t n) {
-  const auto rank = int64_t(b.type(0).shape.rank());
-  if (n < 1 || n > rank)
-    return Status(Code::invalid_argument, cat("axes_n: want 1 to ", rank, ", got ", n));
-  std::vector<int64_t> axes;
-  for (int64_t axis = -n; axis < 0; ++axis) axes.push_back(axis);
-  return axes;
-}
-
-// 16-bit floats are normalised in f32, as every backend does; wider ones in their own type.
-Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
-
-Result<ValueId> mean(Builder& b, ValueId x, const std::vector<int64_t>& axes) {
-  int64_t n = 1;
-  for (int64_t axis : axes) n *= b.graph.shape(x).from_end(axis);
-  FRL_LET(const ValueId sum, b.reduce(FRL_OP_add, x, axes));
-  return b.graph.emit(FRL_OP_div, {sum, b.scalar(b.graph.type(x).type, double(n))});
-}
-
-// x * rsqrt(mean(x^2) + epsilon)
-Result<ValueId> normalise(Builder& b, ValueId x, const std::vector<int64_t>& axes, double epsilon) {
-  FRL_LET(const ValueId square, b.graph.emit(FRL_OP_mul, {x, x}));
-  FRL_LET(const ValueId variance, mean(b, square, axes));
-  FRL_LET(const ValueId safe,
-          b.graph.emit(FRL_OP_add, {variance, b.scalar(b.graph.type(x).type, epsilon)}));
-  FRL_LET(const ValueId root, b.graph.emit(FRL_OP_sqrt, {safe}));
-  return b.graph.emit(FRL_OP_div, {x, root});
-}
-
-// y * scale + shift, where given; then back to the type of x.
-Result<ValueId> affine(Builder& b, ValueId y, size_t first) {
-  const Shape shape = b.graph.shape(y);
-  constexpr OpId kOps[] = {FRL_OP_mul, FRL_OP_add};
-  for (size_t i = 0; i < 2; ++i) {
-    if (!b.has(first + i)) continue;
-    FRL_LET(const ValueId factor, b.cast(b.in[first + i], b.graph.type(y).type));
-    FRL_LET(y, b.graph.emit(kOps[i], {y, factor}));
-    if (!(b.graph.shape(y) == shape))
-      return Status(Code::invalid_argument,
-                    cat("scale and shift: want them to broadcast to ", to_string(shape)));
-  }
-  return b.cast(y, b.type(0).type);
-}
-
-Result<ValueId> expand_layer_norm(Builder& b) {
-  FRL_LET(const auto axes, trailing_axes(b, b.attributes.i(FRL_AT_layer_norm_axes_n)));
-  FRL_LET(const ValueId x, b.cast(b.in[0], wide(b.type(0).type)));
-  FRL_LET(const ValueId centre, mean(b, x, axes));
-  FRL_LET(const ValueId centred, b.graph.emit(FRL_OP_sub, {x, centre}));
-  FRL_LET(const ValueId y, normalise(b, centred, axes, b.attributes.f(FRL_AT_layer_norm_epsilon)));
-  return affine(b, y, 1);
-}
-
-Result<ValueId> expand_rms_norm(Builder& b) {
-  FRL_LET(const auto axes, trailing_axes(b, b.attributes.i(FRL_AT_rms_norm_axes_n)));
-  FRL_LET(const ValueId x, b.cast(b.in[0], wide(b.type(0).type)));
-  FRL_LET(const ValueId y, normalise(b, x, axes, b.attributes.f(FRL_AT_rms_norm_epsilon)));
-  return affine(b, y, 1);
-}
-
-// Causal queries are aligned to the end of the keys: query i of s sees keys up to i + t - s of t.
-Tensor causal_mask(Type type, int64_t s, int64_t t) {
-  Tensor mask(TensorType{type, Shape{s, t}});
-  for (int64_t i = 0; i < s; ++i)
-    for (int64_t j = i + t - s + 1; j < t; ++j)
-      if (j >= 0) mask.set_f64(i * t + j, -INFINITY);
-  return mask;
-}
-
-Result<ValueId> masked(Builder& b, ValueId scores, int64_t mask) {
-  const TensorType type = b.graph.type(scores);
-  if (mask == 1)
-    return b.graph.emit(FRL_OP_add,
-                        {scores, b.graph.add_literal(causal_mask(type.type, type.shape.from_end(-2),
-                                                                 type.shape.back()))});
-  if (mask == 0) return scores;
-  if (!b.has(3))
-    return Status(Code::invalid_argument,
-                  cat("mask kind ", mask, ": want a mask operand, got nothing"));
-  if (mask == 2) {
-    FRL_LET(const ValueId addend, b.cast(b.in[3], type.type));
-    return b.graph.emit(FRL_OP_add, {scores, addend});
-  }
-  if (mask != 3) return Status(Code::invalid_argument, cat("mask kind: want 0 to 3, got ", mask));
-  return b.graph.emit(FRL_OP_select, {b.in[3], scores, b.scalar(type.type, -INFINITY)});
-}
-
-Result<ValueId> expand_attention(Builder& b) {
-  const auto rank = int64_t(b.type(0).shape.rank());
-  if (rank < 2 || b.type(1).shape.rank() != size_t(rank) || b.type(2).shape.rank() != size_t(rank))
-    return Status(Code::invalid_argument, "want q, k and v of one rank, 2 or more");
-  std::vector<int64_t> order;
-  for (int64_t axis = -rank; axis < -2; ++axis) order.push_back(axis);
-  order.push_back(-1), order.push_back(-2);
-  const Type inner = wide(b.type(0).type);
-  const double given = b.attributes.f(FRL_AT_attention_scale);
-  const double scale = given != 0 ? given : 1 / std::sqrt(double(b.type(0).shape.back()));
-  FRL_LET(const ValueId q, b.cast(b.in[0], inner));
-  FRL_LET(const ValueId k, b.cast(b.in[1], inner));
-  FRL_LET(const ValueId v, b.cast(b.in[2], inner));
-  FRL_LET(const ValueId kt,
-          b.graph.emit(FRL_OP_transpose,
-                       Attributes(FRL_OP_transpose).set_list(FRL_AT_transpose_order, order), {k}));
-  FRL_LET(const ValueId raw, b.graph.emit(FRL_OP_matmul, {q, kt}));
-  FRL_LET(const ValueId scaled, b.graph.emit(FRL_OP_mul, {raw, b.scalar(inner, scale)}));
-  FRL_LET(const ValueId scores, masked(b, scaled, b.attributes.i(FRL_AT_attention_mask)));
-  if (!(b.graph.shape(scores) == b.graph.shape(raw)))
-    return Status(Code::invalid_argument,
-                  cat("mask: want it to broadcast to ", to_string(b.graph.shape(raw))));
-  FRL_LET(const ValueId weights, b.graph.emit(FRL_OP_softmax, {scores}));
-  FRL_LET(const ValueId mixed, b.graph.emit(FRL_OP_matmul, {weights, v}));
-  return b.cast(mixed, b.type(0).type);
-}
-
-Result<ValueId> activate(Builder& b, ValueId x, int64_t activation) {
+Term activate(Term x, int64_t activation) {
   if (activation == 0) return x;
   const OpRow* row = activation > 0 ? find_op(OpId(activation)) : nullptr;
-  if (!row || row->form != Form::pointwise || row->max_operands != 1 || row->id == FRL_OP_cast)
-    return Status(Code::invalid_argument,
-                  cat("activation: want a pointwise op with one operand, got ", activation));
-  return b.graph.emit(row->id, {x});
+  const bool fits =
+      row && row->form == Form::pointwise && row->max_operands == 1 && row->id != FRL_OP_cast;
+  return x.in->want(fits, "activation", "a pointwise op with one operand", cat(activation))
+             ? apply(row->id, x)
+             : x;
 }
 
-Result<ValueId> expand_matmul_bias_act(Builder& b) {
-  FRL_LET(ValueId y, b.graph.emit(FRL_OP_matmul, {b.in[0], b.in[1]}));
-  if (b.has(2)) {
-    if (b.type(2).shape.rank() != 1 || b.type(2).shape.back() != b.graph.shape(y).back())
-      return Status(Code::invalid_argument,
-                    cat("bias: want [", b.graph.shape(y).back(), "], got ", to_string(b.type(2))));
-    FRL_LET(y, b.graph.emit(FRL_OP_add, {y, b.in[2]}));
+Term add_residual(Term y, Term residual) {
+  if (!residual.ok()) return y;
+  const bool fits = residual.type() == y.type() && residual.shape() == y.shape();
+  y.in->want(fits, "residual", cat(type_name(y.type()), to_string(y.shape())),
+             cat(type_name(residual.type()), to_string(residual.shape())));
+  return y + residual;
+}
+
+Terms expand_matmul_bias_act(BodyBuilder& b) {
+  Term y = matmul(b.operand(0), b.operand(1));
+  if (const Term bias = b.operand(2); bias.ok()) {
+    b.want(bias.rank() == 1 && bias.extent(-1) == y.extent(-1), "bias", cat("[", y.extent(-1), "]"),
+           to_string(bias.shape()));
+    y = y + bias;
   }
-  return activate(b, y, b.attributes.i(FRL_AT_matmul_bias_act_activation));
+  return {activate(y, b.attributes.i(FRL_AT_matmul_bias_act_activation))};
 }
 
-Result<ValueId> expand_conv_bias_act(Builder& b) {
+Terms expand_matmul_residual(BodyBuilder& b) {
+  return {add_residual(matmul(b.operand(0), b.operand(1)), b.operand(2))};
+}
+
+Terms expand_conv_bias_act(BodyBuilder& b) {
   Attributes conv(FRL_OP_conv);
   for (uint32_t slot = 0; slot < conv.size(); ++slot)
     conv.slot(slot) = b.attributes[slot];  // the same first rows
-  std::vector<ValueId> operands = {b.in[0], b.in[1]};
-  if (b.has(2)) operands.push_back(b.in[2]);
-  FRL_LET(ValueId y, b.graph.emit(FRL_OP_conv, conv, operands));
-  if (b.has(3)) {
-    if (b.type(3) != b.graph.type(y))
-      return Status(Code::invalid_argument, cat("residual: want ", to_string(b.graph.type(y)),
-                                                ", got ", to_string(b.type(3))));
-    FRL_LET(y, b.graph.emit(FRL_OP_add, {y, b.in[3]}));
-  }
-  FRL_LET(y, activate(b, y, b.attributes.i(FRL_AT_conv_bias_act_activation)));
+  const Term bias = b.operand(2);
+  Term y = bias.ok() ? b.emit(FRL_OP_conv, conv, {b.operand(0), b.operand(1), bias})
+                     : b.emit(FRL_OP_conv, conv, {b.operand(0), b.operand(1)});
+  y = add_residual(y, b.operand(3));
+  y = activate(y, b.attributes.i(FRL_AT_conv_bias_act_activation));
   const double low = b.attributes.f(FRL_AT_conv_bias_act_low),
                high = b.attributes.f(FRL_AT_conv_bias_act_high);
-  const Type type = b.graph.type(y).type;
-  if (low != -INFINITY) {
-    FRL_LET(y, b.graph.emit(FRL_OP_max, {y, b.scalar(type, low)}));
+  if (low != -INFINITY) y = b.emit(FRL_OP_max, {y, b.number(y.type(), low)});
+  if (high != INFINITY) y = b.emit(FRL_OP_min, {y, b.number(y.type(), high)});
+  return {y};
+}
+
+Terms expand_gated_residual(BodyBuilder& b) {
+  const Term x = b.operand(0), y = b.operand(1);
+  b.want(y.shape() == x.shape(), "y", to_string(x.shape()), to_string(y.shape()));
+  const Term out = x + b.operand(2) * y;
+  b.want(out.shape() == x.shape(), "gate", cat("one that broadcasts to ", to_string(x.shape())),
+         to_string(b.operand(2).shape()));
+  return {out};
+}
+
+Terms expand_swiglu(BodyBuilder& b) {
+  const Term x = b.operand(0);
+  const int64_t n = x.extent(-1) / 2;
+  if (!b.want(x.rank() >= 1 && x.extent(-1) % 2 == 0, "x", "an even last extent",
+              to_string(x.shape())))
+    return {x};
+  const bool gate_first = b.attributes.i(FRL_AT_swiglu_gate_first) != 0;
+  const Term up = slice_last(x, gate_first ? n : 0, n), gate = slice_last(x, gate_first ? 0 : n, n);
+  return {up * apply(FRL_OP_silu, gate)};
+}
+
+// (a, b) becomes (a cos - b sin, b cos + a sin).
+Terms expand_rope(BodyBuilder& b) {
+  const Term x = b.operand(0), cosine = b.operand(1), given = b.operand(2);
+  const int64_t d = x.extent(-1), half = cosine.extent(-1);
+  if (!b.want(x.rank() >= 1 && cosine.rank() >= 1 && 2 * half <= d, "cos", cat("at most ", d / 2),
+              to_string(cosine.shape())) ||
+      !b.want(cosine.shape() == given.shape(), "sin", to_string(cosine.shape()),
+              to_string(given.shape())))
+    return {x};
+  const Term sine = b.attributes.i(FRL_AT_rope_inverse) ? apply(FRL_OP_neg, given) : given;
+  const bool pairs = b.attributes.i(FRL_AT_rope_interleaved) != 0;
+  const Term first = pairs ? slice_last(x, 0, half, 2) : slice_last(x, 0, half);
+  const Term second = pairs ? slice_last(x, 1, half, 2) : slice_last(x, half, half);
+  const Term real = first * cosine - second * sine, other = second * cosine + first * sine;
+  Term y = concat_last(real, other);
+  if (pairs) {
+    std::vector<int64_t> single, whole;
+    for (int64_t axis = -x.rank(); axis < -1; ++axis) single.push_back(x.extent(axis));
+    whole = single, whole.push_back(2 * half), single.insert(single.end(), {half, 1});
+    y = reshape(concat_last(reshape(real, single), reshape(other, single)), whole);
   }
-  if (high != INFINITY) {
-    FRL_LET(y, b.graph.emit(FRL_OP_min, {y, b.scalar(type, high)}));
-  }
-  return y;
+  if (2 * half < d) y = concat_last(y, slice_last(x, 2 * half, d - 2 * half));
+  b.want(y.shape() == x.shape(), "cos and sin", cat("them to broadcast to ", to_string(x.shape())),
+         to_string(cosine.shape()));
+  return {y};
+}
+
+Terms expand_welch_peaks(BodyBuilder& b) {
+  const Term x = b.operand(0);
+  if (!b.want(x.rank() >= 3 && x.extent(-1) == 2, "x", "[.., segments, bins, 2]",
+              to_string(x.shape())))
+    return {x, x};
+  const Term power = reduce(FRL_OP_add, x * x, {-1}, false);
+  const Term average = reduce(FRL_OP_add, power, {-2}, false) / double(power.extent(-2));
+  const Attributes topk =
+      Attributes(FRL_OP_topk).set_i(FRL_AT_topk_k, b.attributes.i(FRL_AT_welch_peaks_k));
+  const Term powers = b.emit(FRL_OP_topk, topk, {average});
+  return {b.sibling(powers, 1), powers};
 }
 
 constexpr struct {
   OpId kind;
-  Expansion expansion;
+  Terms (*expansion)(BodyBuilder&);
 } kExpansions[] = {
-    {FRL_OP_layer_norm, expand_layer_norm},       {FRL_OP_rms_norm, expand_rms_norm},
-    {FRL_OP_attention, expand_attention},         {FRL_OP_matmul_bias_act, expand_matmul_bias_act},
-    {FRL_OP_conv_bias_act, expand_conv_bias_act},
+#define EXPANSION(kind) \
+  { FRL_OP_##kind, expand_##kind }
+    EXPANSION(layer_norm),
+    EXPANSION(rms_norm),
+    EXPANSION(attention),
+    EXPANSION(matmul_bias_act),
+    EXPANSION(conv_bias_act),
+    EXPANSION(matmul_residual),
+    EXPANSION(residual_layer_norm),
+    EXPANSION(residual_rms_norm),
+    EXPANSION(ada_layer_norm),
+    EXPANSION(gated_residual),
+    EXPANSION(swiglu),
+    EXPANSION(rope),
+    EXPANSION(attention_block),
+    EXPANSION(transformer_layer),
+    EXPANSION(attention_backward),
+    EXPANSION(layer_norm_backward),
+    EXPANSION(rms_norm_backward),
+    EXPANSION(group_norm),
+    EXPANSION(welch_peaks),
+    EXPANSION(quantise),
+    EXPANSION(dequantise),
+    EXPANSION(fake_quantise),
+    EXPANSION(matmul_quantised),
+    EXPANSION(dot_general),
+#undef EXPANSION
 };
 
 }  // namespace
@@ -209,17 +159,18 @@ Result<Graph> expand(OpId kind, const Attributes& attributes,
     return Status(Code::invalid_argument,
                   cat(row.name, ": want ", row.min_operands, " to ", row.max_operands,
                       " operands, got ", operands.size()));
-  Builder b{Graph(row.name), {}, attributes};
+  BodyBuilder b(attributes, row.name);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i] && i < row.min_operands)
       return Status(Code::invalid_argument, cat(row.name, ": want operand ", i, ", got nothing"));
-    b.in.push_back(operands[i] ? b.graph.add_input(*operands[i], cat(i)) : kNoValue);
+    b.operands.push_back({&b, operands[i] ? b.graph.add_input(*operands[i], cat(i)) : kNoValue});
   }
   for (const auto& rule : kExpansions) {
     if (rule.kind != kind) continue;
-    auto y = rule.expansion(b);
-    if (!y.ok()) return std::move(y).within(row.name).status();
-    b.graph.add_output(*y, "y");
+    const Terms results = rule.expansion(b);
+    if (!b.status().ok()) return Status(b.status()).within(row.name);
+    for (size_t r = 0; r < results.size(); ++r)
+      b.graph.add_output(results[r].id, results.size() == 1 ? "y" : cat("y", r));
     b.graph.compact();
     return std::move(b.graph);
   }

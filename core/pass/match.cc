@@ -1,6 +1,7 @@
 #include "core/pass/match.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -17,6 +18,11 @@ Pattern pat(OpId op, std::vector<Pattern> operands) {
 }
 Pattern activation(uint32_t slot, Pattern operand) {
   return {.what = Pattern::What::activation, .slot = slot, .operands = {std::move(operand)}};
+}
+Pattern as(uint32_t slot, Pattern pattern) { return pattern.named = 1 + slot, pattern; }
+Pattern tee(uint32_t slot, Pattern pattern) { return pattern.tee = true, as(slot, pattern); }
+Pattern maybe(OpId op, Pattern pattern) {
+  return {.what = Pattern::What::maybe, .op = op, .operands = {std::move(pattern)}};
 }
 
 namespace {
@@ -52,131 +58,139 @@ bool is_activation(const Node& node) {
          node.op != FRL_OP_identity && node.attributes == Attributes(node.op);
 }
 
+// What is still to be matched: a list on the stack, so that a way that fails leaves nothing behind.
+struct Goal {
+  const Pattern* pattern;
+  ValueId value;
+  NodeId user;
+  const Goal* next;
+};
+
 class Matcher {
  public:
-  Matcher(Graph& graph, const std::vector<uint32_t>& uses, Match* out)
+  Matcher(Graph& graph, const std::vector<uint32_t>* uses, Match* out)
       : graph_(graph), uses_(uses), out_(out) {}
 
-  bool node(NodeId id, const Pattern& pattern) {
-    const Node& node = graph_.node(id);
-    if (pattern.what == Pattern::What::activation) {
-      if (!is_activation(node)) return false;
-      keep(out_->ops, pattern.slot, node.op);
-    } else if (node.op != pattern.op) {
-      return false;
-    }
-    // Fewer pattern operands than the node has: the rest is the guard's business.
-    if (node.operands.size() < pattern.operands.size()) return false;
-    out_->nodes.push_back(id);
-    const Match before = *out_;
-    if (operands(node, pattern, false)) return true;
-    if (!commutative(node.op)) return false;
-    restore(before);
-    return operands(node, pattern, true);
-  }
+  bool root(NodeId id, const Pattern& pattern) { return node(id, pattern, nullptr); }
 
  private:
-  bool operands(const Node& node, const Pattern& pattern, bool swapped) {
-    for (size_t i = 0; i < pattern.operands.size(); ++i)
-      if (!operand(node, node.operands[swapped ? 1 - i : i], pattern.operands[i])) return false;
+  bool solve(const Goal* goal) {
+    if (!goal) return nothing_leaks();
+    const Pattern& pattern = *goal->pattern;
+    if (goal->value == kNoValue) return false;
+    const ValueId id = graph_.resolve(goal->value);
+    switch (pattern.what) {
+      case Pattern::What::any:
+        return kept(pattern.slot, id, goal->next);
+      case Pattern::What::literal:
+        if (!fits_literal(id, pattern)) return false;
+        return pattern.any_number ? kept(pattern.slot, id, goal->next) : solve(goal->next);
+      case Pattern::What::maybe: {
+        const Goal inner{&pattern.operands[0], id, goal->user, goal->next};
+        const Pattern around = pat(pattern.op, {pattern.operands[0]});
+        return made(id, around, *goal) || solve(&inner);
+      }
+      default:
+        return made(id, pattern, *goal);
+    }
+  }
+
+  // The value as the result of a node that the region swallows.
+  bool made(ValueId id, const Pattern& pattern, const Goal& goal) {
+    const Value& value = graph_.value(id);
+    if (value.maker == kNoNode || value.result != 0) return false;
+    return graph_.node(value.maker).device == graph_.node(goal.user).device &&
+           node(value.maker, pattern, goal.next);
+  }
+
+  bool node(NodeId id, const Pattern& pattern, const Goal* next) {
+    const Node& node = graph_.node(id);
+    const bool is_act = pattern.what == Pattern::What::activation;
+    if (is_act ? !is_activation(node) : node.op != pattern.op) return false;
+    // Fewer pattern operands than the node has: the rest is the guard's business.
+    const size_t n = pattern.operands.size();
+    if (node.operands.size() < n || is_matched(id)) return false;
+    if (is_act) {
+      if (out_->ops.size() <= pattern.slot) out_->ops.resize(pattern.slot + 1);
+      out_->ops[pattern.slot] = node.op;
+    }
+    out_->nodes.push_back(id);
+    for (int swapped = 0; swapped < (commutative(node.op) && n == 2 ? 2 : 1); ++swapped)
+      if (operands(id, pattern, 0, swapped, next)) return true;
+    out_->nodes.pop_back();
+    return false;
+  }
+
+  // The node's operands from the i-th on become goals, the first one foremost.
+  bool operands(NodeId id, const Pattern& pattern, size_t i, bool swapped, const Goal* next) {
+    std::array<Goal, kMostOperands> goals;
+    const size_t n = pattern.operands.size();
+    const Node& node = graph_.node(id);
+    for (i = n; i-- > 0; next = &goals[i])
+      goals[i] = {&pattern.operands[i], node.operands[swapped ? 1 - i : i], id, next};
+    if (pattern.named == 0) return solve(next);
+    return kept(pattern.named - 1, node.results[0], next, pattern.tee);
+  }
+
+  // Goes on with the slot bound; a bound slot wants its value again.
+  bool kept(uint32_t slot, ValueId id, const Goal* next, bool is_tee = false) {
+    std::vector<ValueId>& slots = out_->values;
+    if (slots.size() <= slot) slots.resize(slot + 1, kNoValue);
+    if (slots[slot] != kNoValue) return slots[slot] == id && solve(next);
+    slots[slot] = id;
+    if (is_tee) out_->tees.push_back(id);
+    if (solve(next)) return true;
+    out_->values[slot] = kNoValue;
+    if (is_tee) out_->tees.pop_back();
+    return false;
+  }
+
+  bool fits_literal(ValueId id, const Pattern& pattern) const {
+    const Tensor* literal = graph_.literal(id);
+    double value = 0;
+    return literal && is_splat(*literal, &value) &&
+           (pattern.any_number || same_number(value, pattern.number));
+  }
+
+  bool is_matched(NodeId id) const {
+    return std::find(out_->nodes.begin(), out_->nodes.end(), id) != out_->nodes.end();
+  }
+
+  // Results of all nodes but the root are used by nodes of the match alone, or are tees.
+  bool nothing_leaks() const {
+    for (size_t i = 1; uses_ && i < out_->nodes.size(); ++i) {
+      const Node& node = graph_.node(out_->nodes[i]);
+      for (size_t r = 0; r < node.results.size(); ++r) {
+        const ValueId result = node.results[r];
+        if (std::find(out_->tees.begin(), out_->tees.end(), result) != out_->tees.end()) continue;
+        if ((*uses_)[index(result)] == uses_inside(result)) continue;
+        out_->leak = cat(graph_.source_text(node), ": its result is used elsewhere too");
+        return false;
+      }
+    }
     return true;
   }
-
-  bool operand(const Node& user, ValueId id, const Pattern& pattern) {
-    if (id == kNoValue) return false;
-    id = graph_.resolve(id);
-    if (pattern.what == Pattern::What::any) {
-      keep(out_->values, pattern.slot, id);
-      return true;
-    }
-    if (pattern.what == Pattern::What::literal) {
-      const Tensor* literal = graph_.literal(id);
-      double value = 0;
-      if (!literal || !is_splat(*literal, &value) ||
-          !(pattern.any_number || same_number(value, pattern.number)))
-        return false;
-      if (pattern.any_number) keep(out_->values, pattern.slot, id);
-      return true;
-    }
-    const Value& value = graph_.value(id);
-    if (value.maker == kNoNode || value.result != 0 || uses_[index(id)] != 1) return false;
-    return graph_.node(value.maker).device == user.device && node(value.maker, pattern);
+  uint32_t uses_inside(ValueId id) const {
+    uint32_t n = 0;
+    for (NodeId node : out_->nodes)
+      for (ValueId operand : graph_.node(node).operands)
+        n += operand != kNoValue && graph_.resolve(operand) == id;
+    return n;
   }
 
-  template <class T>
-  static void keep(std::vector<T>& slots, uint32_t slot, T value) {
-    if (slots.size() <= slot) slots.resize(slot + 1);
-    slots[slot] = value;
-  }
-  void restore(const Match& before) {
-    out_->values = before.values, out_->ops = before.ops, out_->nodes = before.nodes;
-  }
+  static constexpr size_t kMostOperands = 4;
 
   Graph& graph_;
-  const std::vector<uint32_t>& uses_;
+  const std::vector<uint32_t>* uses_;
   Match* out_;
 };
 
-std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId> nodes) {
-  std::vector<SourceId> out;
-  for (NodeId id : nodes)
-    out.insert(out.end(), graph.node(id).sources.begin(), graph.node(id).sources.end());
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
 }  // namespace
 
-bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const Pattern& pattern,
+bool match(Graph& graph, const std::vector<uint32_t>* uses, NodeId root, const Pattern& pattern,
            Match* out) {
   out->root = root;
-  return Matcher(graph, uses, out).node(root, pattern);
-}
-
-Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass,
-                       std::span<const FusionRow> rows) {
-  const std::vector<uint32_t> uses = graph.count_uses();
-  const size_t n_nodes = graph.n_nodes();
-  std::vector<bool> swallowed(n_nodes);
-  bool changed = false;
-  const auto reject = [&](size_t node, std::string reason) {
-    context.report.candidates.push_back(
-        {pass, "", graph.source_text(graph.node(NodeId(node))), false, std::move(reason)});
-  };
-  for (size_t i = n_nodes; i-- > 0;) {
-    if (swallowed[i] || graph.node(NodeId(i)).device != context.number) continue;
-    for (const FusionRow& row : rows) {
-      Match found{graph};
-      if (!match(graph, uses, NodeId(i), row.pattern, &found)) continue;
-      if (std::any_of(found.nodes.begin(), found.nodes.end(),
-                      [&](NodeId id) { return swallowed[index(id)]; }))
-        continue;
-      if (std::string reason = row.guard ? row.guard(found) : ""; !reason.empty()) {
-        reject(i, std::move(reason));
-        continue;
-      }
-      graph.set_sources(merged_sources(graph, found.nodes));
-      graph.set_device(context.number);
-      auto region = row.emit(found);
-      if (!region.ok()) {
-        reject(i, region.status().message());
-        continue;
-      }
-      const ValueId old = graph.node(NodeId(i)).results[0], by = graph.node(*region).results[0];
-      if (graph.type(old) != graph.type(by)) {
-        reject(i, cat("result: want ", to_string(graph.type(old)), ", got ",
-                      to_string(graph.type(by))));
-        continue;
-      }
-      if (!admit(graph, context, pass, *region, found.nodes)) continue;
-      graph.replace(old, by);
-      for (NodeId id : found.nodes) swallowed[index(id)] = true;
-      changed = true;
-      break;
-    }
-  }
-  return changed;
+  return Matcher(graph, uses, out).root(root, pattern);
 }
 
 }  // namespace ferrule

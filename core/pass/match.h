@@ -1,6 +1,6 @@
-// Patterns: little trees that are matched upwards from their last node. The matcher itself enforces
-// that every swallowed value has one use (outputs count), lies on the same device, and keeps its
-// type.
+// Patterns: little graphs that are matched upwards from their last node. The matcher itself
+// enforces that every swallowed value is used inside the match only (outputs count), lies on the
+// same device, and keeps its type.
 #pragma once
 
 #include <string>
@@ -10,13 +10,15 @@
 
 namespace ferrule {
 
-// What a place of a pattern wants.
+// What a place of a pattern wants. A slot that occurs twice wants the same value twice.
 struct Pattern {
-  enum class What { any, literal, op, activation } what = What::any;
+  enum class What { any, literal, op, activation, maybe } what = What::any;
   OpId op = 0;
   double number = 0;        // literal: a splat of this number
   bool any_number = false;  // literal: a splat of some number, taken
-  uint32_t slot = 0;        // any, literal: where the match keeps it; activation likewise
+  uint32_t slot = 0;        // any, literal: where the match keeps the value; activation: the op
+  uint32_t named = 0;       // op, activation: 1 + the slot that keeps its first result
+  bool tee = false;         // its first result may be used elsewhere: it is a result of the region
   std::vector<Pattern> operands;
 };
 
@@ -26,6 +28,11 @@ Pattern number(uint32_t slot);  // a literal splat, kept
 Pattern pat(OpId op, std::vector<Pattern> operands);
 // A pointwise op with one operand and default attributes, kept.
 Pattern activation(uint32_t slot, Pattern operand);
+// `pattern`, its result kept: any(slot) elsewhere is this value again.
+Pattern as(uint32_t slot, Pattern pattern);
+Pattern tee(uint32_t slot, Pattern pattern);
+// The op around `pattern`, or `pattern` alone.
+Pattern maybe(OpId op, Pattern pattern);
 
 struct Match {
   Graph& graph;
@@ -33,15 +40,20 @@ struct Match {
   std::vector<ValueId> values;  // by slot
   std::vector<OpId> ops;        // by slot, of activations
   std::vector<NodeId> nodes;    // the pattern's nodes, root first
+  std::vector<ValueId> tees;
+  std::string leak;  // why what fits otherwise is no match: a value that is used elsewhere
   ValueId operator[](size_t slot) const { return values[slot]; }
   const Node& node(size_t i) const {
     return graph.node(nodes[i]);
   }  // in the order of the pattern, root first
   double number(size_t slot) const { return graph.literal(values[slot])->at_f64(0); }
+  bool has(size_t slot) const { return slot < values.size() && values[slot] != kNoValue; }
+  const Node& maker(size_t slot) const { return *graph.maker(values[slot]); }
 };
 
 // Commutative ops match both ways.
-bool match(Graph& graph, const std::vector<uint32_t>& uses, NodeId root, const Pattern& pattern,
+//   uses  of each value; null: it does not matter what else uses the values inside
+bool match(Graph& graph, const std::vector<uint32_t>* uses, NodeId root, const Pattern& pattern,
            Match* out);
 
 // One fusion: a pattern, what must hold beside it, and the region that it becomes.
@@ -49,6 +61,7 @@ struct FusionRow {
   Pattern pattern;
   std::string (*guard)(const Match&);    // empty: fits; else the reason. Null: nothing to ask
   Result<NodeId> (*emit)(const Match&);  // the region; its first result stands for the root's
+  std::vector<uint32_t> tees;            // slots that further results of the region stand for
 };
 
 // Tries the rows, first to last, at every node, last node first. Rejections with a reason are
@@ -61,6 +74,8 @@ struct Rule {
   Pattern pattern;
   Result<ValueId> (*result)(Match&);
 };
-Result<bool> rewrite(Graph& graph, std::span<const Rule> rules);
+// keeps: what is matched may be used elsewhere too.
+enum class Inner { keeps, swallows };
+Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner = Inner::keeps);
 
 }  // namespace ferrule

@@ -87,8 +87,13 @@ std::vector<const Pass*> all_passes();
 
 // The last step of every fusion: asks claims, gate and plugin about `region`, a node that was just
 // emitted to stand for `members`; the answer goes into the report. True: the pass may replace.
+//   beside  further nodes of the new side; those that only known values feed are counted as done
+//   once
 bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
-           std::span<const NodeId> members);
+           std::span<const NodeId> members, std::span<const NodeId> beside = {});
+
+// Empty if fusion is on and the device claims the kind; else why a pass that needs it is off.
+std::string unless_claimed(const PassContext& context, OpId kind);
 
 // The device's claim row of a kind with the caller's limits applied.
 std::optional<Claim> limited_claim(const PassContext& context, OpId kind);

@@ -3,17 +3,16 @@
 
 namespace ferrule {
 
-Result<bool> rewrite(Graph& graph, std::span<const Rule> rules) {
+Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner) {
   const std::vector<uint32_t> uses = graph.count_uses();
-  // Rules keep what they match, so how often a value is used does not matter to them.
-  const std::vector<uint32_t> once(uses.size(), 1);
   const size_t n_nodes = graph.n_nodes();
   bool changed = false;
   for (size_t i = 0; i < n_nodes; ++i) {
     if (graph.node(NodeId(i)).results.size() != 1) continue;
     for (const Rule& rule : rules) {
       Match found{graph};
-      if (!match(graph, once, NodeId(i), rule.pattern, &found)) continue;
+      if (!match(graph, inner == Inner::keeps ? nullptr : &uses, NodeId(i), rule.pattern, &found))
+        continue;
       graph.set_sources(graph.node(NodeId(i)).sources);
       graph.set_device(graph.node(NodeId(i)).device);
       FRL_LET(const ValueId by, rule.result(found));

@@ -51,7 +51,7 @@ CHECK(FRL_DEVICE_PROFILE == 2, "FRL_DEVICE_PROFILE");
 CHECK(FRL_DEVICE_OWN_THREADS == 2, "FRL_DEVICE_OWN_THREADS");
 CHECK(FRL_PLUGIN_CAN_UNLOAD == 1, "FRL_PLUGIN_CAN_UNLOAD");
 CHECK(FRL_OP_subgraph == 121, "FRL_OP_subgraph");
-CHECK(FRL_OP_END == 122, "FRL_OP_END");
+CHECK(FRL_OP_END == 141, "FRL_OP_END");
 CHECK(FRL_AT_conv_bias_act_high == 6, "FRL_AT_conv_bias_act_high");
 
 /* Exercises the macros as a plugin does. */

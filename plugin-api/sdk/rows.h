@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ constexpr frl_rows rows(std::span<const T> table) {
 template <class T, size_t N>
 constexpr frl_rows rows(const T (&table)[N]) {
   return {table, static_cast<uint32_t>(N), sizeof(T)};
+}
+template <class T, size_t N>
+constexpr frl_rows rows(const std::array<T, N>& table) {
+  return {table.data(), static_cast<uint32_t>(N), sizeof(T)};
 }
 template <class T>
 frl_rows rows(const std::vector<T>& table) {

@@ -43,6 +43,8 @@ class Attention final : public frl::Kernel {
     for (uint32_t i = 0; i + 2 < y.rank; ++i) batch_ *= y.extents[i];
     kind_ = request.attribute_i(FRL_AT_attention_mask);
     const double scale = request.attribute_f(FRL_AT_attention_scale);
+    window_ = request.attribute_i(FRL_AT_attention_window);
+    cap_ = static_cast<T>(request.attribute_f(FRL_AT_attention_soft_cap));
     scale_ = static_cast<T>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(d_)));
     q_at_ = batch_offsets(q, y, batch_), k_at_ = batch_offsets(k, y, batch_),
     v_at_ = batch_offsets(v, y, batch_);
@@ -99,7 +101,9 @@ class Attention final : public frl::Kernel {
     std::fill_n(best, rows, -std::numeric_limits<T>::infinity());
     std::fill_n(sums, rows, 0.0);
     const int64_t end = kind_ == kCausal ? std::clamp<int64_t>(q1 + t_ - s_, 0, t_) : t_;
-    for (int64_t k0 = 0; k0 < end; k0 += kKeys) {
+    // Blocks that no query of this one sees are left out.
+    const int64_t begin = window_ ? std::clamp<int64_t>(q0 + t_ - s_ - window_, 0, t_) : 0;
+    for (int64_t k0 = begin / kKeys * kKeys; k0 < end; k0 += kKeys) {
       const int64_t k1 = std::min(end, k0 + kKeys);
       score(call, b, q0, q1, k0, k1, scores, scratch);
       for (int64_t i = 0; i < rows; ++i) {
@@ -150,7 +154,10 @@ class Attention final : public frl::Kernel {
   void mask_row(const frl::Call& call, size_t b, T* row, int64_t i, int64_t k0, int64_t k1) const {
     const int64_t n = k1 - k0;
     for (int64_t j = 0; j < n; ++j) row[j] *= scale_;
+    if (cap_ != 0)
+      for (int64_t j = 0; j < n; ++j) row[j] = cap_ * std::tanh(row[j] / cap_);
     constexpr T kNever = -std::numeric_limits<T>::infinity();
+    if (window_) std::fill_n(row, std::clamp<int64_t>(i + t_ - s_ - window_ - k0, 0, n), kNever);
     if (kind_ == kCausal) {
       for (int64_t j = std::clamp<int64_t>(i + t_ - s_ + 1 - k0, 0, n); j < n; ++j) row[j] = kNever;
     } else if (kind_ == kAdditive) {
@@ -191,7 +198,8 @@ class Attention final : public frl::Kernel {
   const Isa* isa_;
   Place q_, k_, v_, mask_, y_;
   int64_t batch_ = 1, s_, t_, d_, e_, kind_, mask_row_ = 0, mask_column_ = 0;
-  T scale_;
+  int64_t window_ = 0;  // 0: all keys
+  T scale_, cap_ = 0;   // 0: no cap
   std::vector<int64_t> q_at_, k_at_, v_at_, mask_at_;
 };
 

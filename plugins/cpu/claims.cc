@@ -40,6 +40,15 @@ constexpr frl_choice kNearest[] = {choice(FRL_AT_resize_mode, kReplace)};
 constexpr frl_choice kFree[] = {choice(FRL_AT_attention_mask, kMaskFree)};
 constexpr frl_choice kAdds[] = {choice(FRL_AT_attention_mask, kMaskAdds)};
 constexpr frl_choice kSelects[] = {choice(FRL_AT_attention_mask, kMaskSelects)};
+constexpr frl_choice kBlockFree[] = {choice(FRL_AT_attention_block_mask, kMaskFree)};
+constexpr frl_choice kBlockAdds[] = {choice(FRL_AT_attention_block_mask, kMaskAdds)};
+constexpr frl_choice kBlockSelects[] = {choice(FRL_AT_attention_block_mask, kMaskSelects)};
+constexpr frl_choice kLayerFree[] = {choice(FRL_AT_transformer_layer_mask, kMaskFree)};
+constexpr frl_choice kLayerAdds[] = {choice(FRL_AT_transformer_layer_mask, kMaskAdds)};
+constexpr frl_choice kLayerSelects[] = {choice(FRL_AT_transformer_layer_mask, kMaskSelects)};
+constexpr frl_choice kBackFree[] = {choice(FRL_AT_attention_backward_mask, kMaskFree)};
+constexpr frl_choice kBackAdds[] = {choice(FRL_AT_attention_backward_mask, kMaskAdds)};
+constexpr frl_choice kBackSelects[] = {choice(FRL_AT_attention_backward_mask, kMaskSelects)};
 constexpr frl_choice kMatmulAct[] = {
     {FRL_AT_matmul_bias_act_activation, kActivations.size(), kActivations.data()}};
 constexpr frl_choice kConvAct[] = {
@@ -106,6 +115,11 @@ constexpr frl_claim sequence(uint32_t kind) {
   return c;
 }
 
+// The same for a closed kind.
+constexpr frl_claim by_parts(uint32_t kind, frl_rows operands, frl_rows choices = {}) {
+  return sums(kind, operands, 64, choices);
+}
+
 constexpr frl_claim kClaims[] = {
     frl::pointwise_claim(rows(kPointwise), rows(kMembers), 256, 64, 16),
     sequence(FRL_OP_prologue),
@@ -162,6 +176,31 @@ constexpr frl_claim kClaims[] = {
     sums(FRL_OP_attention, rows(kAttentionAdd), 32, rows(kAdds), FRL_FP_WIDE_INSIDE),
     sums(FRL_OP_attention, rows(kAttentionAddMixed), 32, rows(kAdds), FRL_FP_WIDE_INSIDE),
     sums(FRL_OP_attention, rows(kAttentionSelect), 32, rows(kSelects), FRL_FP_WIDE_INSIDE),
+    by_parts(FRL_OP_matmul_residual, rows(kThreeMatrices)),
+    by_parts(FRL_OP_residual_layer_norm, rows(kResidualLayerNorm)),
+    by_parts(FRL_OP_residual_rms_norm, rows(kResidualRmsNorm)),
+    by_parts(FRL_OP_ada_layer_norm, rows(kThreeFloats)),
+    by_parts(FRL_OP_gated_residual, rows(kGatedResidual)),
+    by_parts(FRL_OP_swiglu, rows(kFloatRows)),
+    by_parts(FRL_OP_rope, rows(kThreeFloats)),
+    by_parts(FRL_OP_attention_block, rows(kAttentionBlock), rows(kBlockFree)),
+    by_parts(FRL_OP_attention_block, rows(kAttentionBlock), rows(kBlockAdds)),
+    by_parts(FRL_OP_attention_block, rows(kAttentionBlockSelect), rows(kBlockSelects)),
+    by_parts(FRL_OP_transformer_layer, rows(kTransformerLayer), rows(kLayerFree)),
+    by_parts(FRL_OP_transformer_layer, rows(kTransformerLayer), rows(kLayerAdds)),
+    by_parts(FRL_OP_transformer_layer, rows(kTransformerLayerSelect), rows(kLayerSelects)),
+    by_parts(FRL_OP_attention_backward, rows(kAttentionBackward), rows(kBackFree)),
+    by_parts(FRL_OP_attention_backward, rows(kAttentionBackward), rows(kBackAdds)),
+    by_parts(FRL_OP_attention_backward, rows(kAttentionBackwardSelect), rows(kBackSelects)),
+    by_parts(FRL_OP_layer_norm_backward, rows(kLayerNormBackward)),
+    by_parts(FRL_OP_rms_norm_backward, rows(kRmsNormBackward)),
+    by_parts(FRL_OP_group_norm, rows(kGroupNorm)),
+    by_parts(FRL_OP_welch_peaks, rows(kWelchPeaks)),
+    by_parts(FRL_OP_quantise, rows(kQuantise)),
+    by_parts(FRL_OP_dequantise, rows(kDequantise)),
+    by_parts(FRL_OP_fake_quantise, rows(kFakeQuantise)),
+    by_parts(FRL_OP_matmul_quantised, rows(kMatmulQuantised)),
+    by_parts(FRL_OP_dot_general, rows(kDotGeneral)),
 };
 
 constexpr frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 6'000'000},

@@ -1,6 +1,8 @@
 // Operand rows of the claims: which types, ranks and layouts each place of an op takes.
 #pragma once
 
+#include <array>
+
 #include "plugin-api/sdk/rows.h"
 
 namespace cpu {
@@ -141,5 +143,59 @@ inline constexpr frl_operand kAttentionAddMixed[] = {
     out(kNarrow, 2, kRanks)};
 inline constexpr frl_operand kAttentionSelect[] = {
     kHeads, kHeads, kHeads, in(frl::types(FRL_BOOL), 0, kRanks, 2), out(frl::kFloats, 2, kRanks)};
+
+// ---- kinds that are run part by part ----
+constexpr frl_operand floats(uint8_t min_rank = 1) { return in(frl::kFloats, min_rank, kRanks); }
+constexpr frl_operand floats_out(uint8_t min_rank = 1) {
+  return out(frl::kFloats, min_rank, kRanks);
+}
+constexpr frl_operand maybe(uint8_t min_rank = 1) { return frl::optional(floats(min_rank)); }
+inline constexpr frl_operand kThreeFloats[] = {floats(), floats(), floats(), floats_out()};
+inline constexpr frl_operand kThreeMatrices[] = {floats(2), floats(2), floats(2), floats_out(2)};
+inline constexpr frl_operand kResidualLayerNorm[] = {floats(), floats(), maybe(), maybe(),
+                                                     frl::repeat(floats_out())};
+inline constexpr frl_operand kResidualRmsNorm[] = {floats(), floats(), maybe(),
+                                                   frl::repeat(floats_out())};
+inline constexpr frl_operand kGatedResidual[] = {floats(0), floats(0), floats(0), floats_out(0)};
+// A mask is additive, of the type of q, or boolean.
+inline constexpr frl_operand kMask = frl::optional(in(frl::kFloats, 0, kRanks));
+inline constexpr frl_operand kSelectMask = frl::optional(in(frl::types(FRL_BOOL), 0, kRanks, 2));
+constexpr std::array<frl_operand, 7> attention_block(frl_operand mask) {
+  return {floats(2), floats(2), floats(2), mask, maybe(), maybe(), floats_out(2)};
+}
+inline constexpr auto kAttentionBlock = attention_block(kMask),
+                      kAttentionBlockSelect = attention_block(kSelectMask);
+constexpr std::array<frl_operand, 15> transformer_layer(frl_operand mask) {
+  return {floats(2), floats(2), floats(2), floats(), floats(), floats(), floats(),     floats(2),
+          floats(),  floats(2), floats(),  floats(), floats(), mask,     floats_out(2)};
+}
+inline constexpr auto kTransformerLayer = transformer_layer(kMask),
+                      kTransformerLayerSelect = transformer_layer(kSelectMask);
+constexpr std::array<frl_operand, 8> attention_backward(frl_operand mask) {
+  return {kHeads, kHeads, kHeads, kHeads, mask, floats_out(2), floats_out(2), floats_out(2)};
+}
+inline constexpr auto kAttentionBackward = attention_backward(kMask),
+                      kAttentionBackwardSelect = attention_backward(kSelectMask);
+inline constexpr frl_operand kLayerNormBackward[] = {floats(),     floats(),     floats(),
+                                                     floats_out(), floats_out(), floats_out()};
+inline constexpr frl_operand kRmsNormBackward[] = {floats(), floats(), floats(), floats_out(),
+                                                   floats_out()};
+inline constexpr frl_operand kGroupNorm[] = {floats(2), frl::optional(in(frl::kFloats, 1, 1)),
+                                             frl::optional(in(frl::kFloats, 1, 1)), floats_out(2)};
+inline constexpr frl_operand kWelchPeaks[] = {floats(3), out(kI64, 1, kRanks, 2), floats_out(1)};
+inline constexpr frl_operand kQuantise[] = {floats(0), floats(0),
+                                            frl::optional(in(frl::kInts, 0, kRanks, 2)),
+                                            out(frl::kInts, 0, kRanks, 2)};
+inline constexpr frl_operand kDequantise[] = {in(frl::kInts, 0, kRanks, 2), floats(0),
+                                              frl::optional(in(frl::kInts, 0, kRanks, 2)),
+                                              floats_out(0)};
+inline constexpr frl_operand kFakeQuantise[] = {
+    floats(0), floats(0), frl::optional(in(frl::kInts, 0, kRanks, 2)), floats_out(0)};
+inline constexpr frl_operand kMatmulQuantised[] = {
+    floats(2), in(frl::types(FRL_U8), 3, 3, 2), in(frl::kFloats, 2, 2),
+    frl::optional(in(frl::kFloats, 2, 2)), floats_out(2)};
+inline constexpr frl_operand kDotGeneral[] = {in(kExact | kNarrow, 0, kRanks),
+                                              in(kExact | kNarrow, 0, kRanks),
+                                              out(kExact | kNarrow, 0, kRanks)};
 
 }  // namespace cpu

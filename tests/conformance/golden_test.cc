@@ -31,8 +31,14 @@ double slack_of(OpId op) {
     case FRL_OP_matmul_bias_act:
     case FRL_OP_pointwise:
       return 8;
-    default:
+    case FRL_OP_conv_bias_act:
+    case FRL_OP_matmul_residual:
+    case FRL_OP_gated_residual:
+    case FRL_OP_matmul_quantised:
+    case FRL_OP_dot_general:
       return 0;
+    default:
+      return op_row(op).form == Form::closed ? 32 : 0;
   }
 }
 

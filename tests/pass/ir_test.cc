@@ -4,6 +4,7 @@
 //   pass PASS
 //   claims OP OP ...            what the device claims
 //   limits nodes=N inputs=N     optional
+//   gate MODE                   optional
 //   reason TEXT                 optional: a rejected candidate says so
 //   before
 //     graph ...
@@ -26,6 +27,7 @@ struct IrCase {
   std::string file, name, pass, reason, before, after;
   std::vector<std::string> claims;
   RegionLimits limits;
+  GateMode gate = GateMode::plugin;
 };
 
 void add_line(IrCase& c, const std::string& line, std::string*& body) {
@@ -45,6 +47,8 @@ void add_line(IrCase& c, const std::string& line, std::string*& body) {
     c.claims.assign(words.begin() + 1, words.end());
   } else if (words[0] == "reason") {
     c.reason = line.substr(7);
+  } else if (words[0] == "gate") {
+    c.gate = *parse_gate_mode(words[1]);
   } else if (words[0] == "limits") {
     for (size_t i = 1; i < words.size(); ++i) {
       const auto n = uint32_t(*parse_int(words[i].substr(words[i].find('=') + 1)));
@@ -107,7 +111,7 @@ TEST_P(IrTest, Case) {
   const auto before = evaluate(*graph, inputs);
   ASSERT_TRUE(before.ok()) << before.status().message();
   FuseOptions options;
-  options.limits = c.limits;
+  options.limits = c.limits, options.gate.mode = c.gate;
   for (const Pass* pass : all_passes())
     if (pass->name != c.pass) options.passes_off.insert(pass->name);
   const DeviceRow device = test::device_claiming(c.claims);
