@@ -55,6 +55,10 @@ Result<Config> make_config(const Arguments& arguments) {
       FRL_TRY(config.set_list("targets.order", targets, "flag --target"));
     } else if (name == "--threads") {
       FRL_TRY(config.set("threads.count", value, "flag --threads"));
+    } else if (name == "--lock") {
+      FRL_TRY(config.set_list("placement.lock", {value}, "flag --lock"));
+    } else if (name == "--lock-write") {
+      FRL_TRY(config.set("placement.lock_write", "true", "flag --lock-write"));
     } else if (name == "--plugins") {
       folders.push_back(value);
     }
