@@ -94,17 +94,17 @@ Terms expand_rms_norm(BodyBuilder& b) {
 Terms expand_residual_layer_norm(BodyBuilder& b) {
   const auto axes = norm_axes(b, b.attributes.i(FRL_AT_residual_layer_norm_axes_n));
   const Term sum = residual_sum(b);
-  return {norm(sum, axes, b.attributes.f(FRL_AT_residual_layer_norm_epsilon), true, b.operand(2),
-               b.operand(3)),
-          sum};
+  const Term y = norm(sum, axes, b.attributes.f(FRL_AT_residual_layer_norm_epsilon), true,
+                      b.operand(2), b.operand(3));
+  return b.attributes.i(FRL_AT_residual_layer_norm_sum) ? Terms{y, sum} : Terms{y};
 }
 
 Terms expand_residual_rms_norm(BodyBuilder& b) {
   const auto axes = norm_axes(b, b.attributes.i(FRL_AT_residual_rms_norm_axes_n));
   const Term sum = residual_sum(b);
-  return {norm(sum, axes, b.attributes.f(FRL_AT_residual_rms_norm_epsilon), false, b.operand(2),
-               b.none()),
-          sum};
+  const Term y = norm(sum, axes, b.attributes.f(FRL_AT_residual_rms_norm_epsilon), false,
+                      b.operand(2), b.none());
+  return b.attributes.i(FRL_AT_residual_rms_norm_sum) ? Terms{y, sum} : Terms{y};
 }
 
 Terms expand_ada_layer_norm(BodyBuilder& b) {

@@ -65,6 +65,7 @@ struct Output {
   ValueId value = kNoValue;
   std::string name;
   bool droppable = false;  // the caller allows that it comes back as absent
+  bool absent = false;     // it does: its value has no elements
 };
 
 // "Output `output` is the next value of state leaf `leaf`."

@@ -1,5 +1,6 @@
 // Claims, gate, plugin: the three questions that every fusion must pass, asked in one place.
 #include <algorithm>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/pass/pass.h"
@@ -11,6 +12,12 @@ std::string member_text(const Graph& graph, std::span<const NodeId> members) {
   std::string out;
   for (NodeId id : members) out += cat(out.empty() ? "" : ", ", graph.source_text(graph.node(id)));
   return out;
+}
+
+bool is_done_once(const Graph& graph, const Node& node, const std::set<ValueId>& once) {
+  return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId id) {
+    return id == kNoValue || graph.known(id) || once.count(id);
+  });
 }
 
 Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& node,
@@ -37,21 +44,41 @@ std::optional<Claim> limited_claim(const PassContext& context, OpId kind) {
   return out;
 }
 
+std::string unless_claimed(const PassContext& context, OpId kind) {
+  if (!context.options.fusion) return "fusion is off";
+  return find_claim(context.device, kind) ? std::string()
+                                          : cat("the device does not claim ", op_row(kind).name);
+}
+
 bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
-           std::span<const NodeId> members) {
+           std::span<const NodeId> members, std::span<const NodeId> beside) {
   const Node& node = graph.node(region);
   Candidate candidate{pass, node.kind_name.empty() ? op_row(node.op).name : node.kind_name,
                       member_text(graph, members)};
-  Profile before;
+  Profile before, after = profile_node(graph, node);
   for (NodeId id : members) before += profile_node(graph, graph.node(id));
-  const Profile after = profile_node(graph, node);
+  std::set<ValueId> once;  // made from known values alone
+  Refusal refusal;
+  for (NodeId id : beside) {
+    const Node& other = graph.node(id);
+    Profile profile = profile_node(graph, other);
+    if (is_done_once(graph, other, once)) {
+      after.one_time_bytes += profile.device_bytes;
+      once.insert(other.results.begin(), other.results.end());
+      continue;
+    }
+    after += profile;
+    if (!refusal.refused() && !is_view(other))
+      refusal = match_claims(context.device, graph, other, context.options.gate.compute).refusal;
+  }
   const GateAnswer gate = ask_gate(context.device.cost, before, after, context.options.gate);
   candidate.before_ps = gate.before_ps, candidate.after_ps = gate.after_ps;
   candidate.bytes_saved = before.device_bytes - after.device_bytes;
   candidate.launches_saved = before.launches - after.launches;
   const Answer answer = match_claims(context.device, graph, node, context.options.gate.compute);
-  Refusal refusal = answer.refusal;
-  if (!refusal.refused() && !gate.fuse)
+  if (!refusal.refused()) refusal = answer.refusal;
+  // What only changes places needs no gain.
+  if (!refusal.refused() && !gate.fuse && !(before == after))
     refusal = {Code::no_benefit, cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ",
                                      context.device.cost.minimum_gain_ps)};
   if (!refusal.refused()) refusal = ask_plugin(graph, context, node, answer.compute);

@@ -1,29 +1,34 @@
-// A closed kind that the device does not claim becomes its body, if the device claims all of that.
-#include "core/pass/pass.h"
+// What the device does not claim as a whole becomes the nodes that it stands for.
+#include "core/pass/regions.h"
 
 namespace ferrule {
 namespace {
 
-Result<bool> run(Graph& graph, PassContext& context) {
+// Inlines the nodes that `picks` and that no claim row admits.
+Result<bool> inline_unclaimed(Graph& graph, PassContext& context, bool (*picks)(const Node&)) {
   bool changed = false;
   const size_t n_nodes = graph.n_nodes();
   for (size_t i = 0; i < n_nodes; ++i) {
-    const Node node = graph.node(NodeId(i));
-    const OpRow* row = find_op(node.op);
-    if (node.device != context.number || !row || row->form != Form::closed) continue;
+    const Node& node = graph.node(NodeId(i));
+    if (node.device != context.number || !picks(node)) continue;
     if (match_claims(context.device, graph, node, context.options.gate.compute).claim) continue;
-    FRL_LET(const Body body, region_body(graph, node));
-    std::vector<ValueId> operands;
-    for (ValueId operand : node.operands)
-      if (operand != kNoValue) operands.push_back(graph.resolve(operand));
-    graph.set_sources(node.sources);
-    graph.set_device(node.device);
-    FRL_LET(const auto results, inline_body(graph, *body, operands));
-    for (size_t r = 0; r < results.size(); ++r) graph.replace(node.results[r], results[r]);
+    FRL_TRY(inline_node(graph, NodeId(i)));
     changed = true;
   }
   return changed;
 }
+
+bool is_closed(const Node& node) {
+  const OpRow* row = find_op(node.op);
+  return row && row->form == Form::closed;
+}
+bool is_open(const Node& node) {
+  const OpRow* row = find_op(node.op);
+  return !row || (row->form == Form::open && node.op != FRL_OP_pointwise);
+}
+bool is_pointwise(const Node& node) { return node.op == FRL_OP_pointwise; }
+
+std::string always(const PassContext&) { return {}; }
 
 }  // namespace
 
@@ -31,8 +36,36 @@ extern const Pass decompose_kinds;
 const Pass decompose_kinds = {
     .name = "decompose_kinds",
     .doc = "kinds that the device does not claim become primitive nodes",
-    .when = [](const PassContext&) { return std::string(); },
-    .run = run,
+    .when = always,
+    .run = [](Graph& g, PassContext& c) { return inline_unclaimed(g, c, is_closed); },
+    .mandatory = true,
+};
+
+extern const Pass decompose_regions;
+const Pass decompose_regions = {
+    .name = "decompose_regions",
+    .doc = "DecomposeFusionRegions: open regions that the device does not claim become their nodes",
+    .when =
+        [](const PassContext& c) {
+          const bool both =
+              find_claim(c.device, FRL_OP_transform) && find_claim(c.device, FRL_OP_batch);
+          return both ? std::string("the device claims transform and batch") : std::string();
+        },
+    .run = [](Graph& g, PassContext& c) { return inline_unclaimed(g, c, is_open); },
+    .mandatory = true,
+};
+
+extern const Pass unfuse_pointwise;
+const Pass unfuse_pointwise = {
+    .name = "unfuse_pointwise",
+    .doc =
+        "UnfuseElementwiseRegions: pointwise regions that the device does not claim become nodes",
+    .when =
+        [](const PassContext& c) {
+          const bool kept = c.options.pointwise && find_claim(c.device, FRL_OP_pointwise);
+          return kept ? std::string("the device claims pointwise") : std::string();
+        },
+    .run = [](Graph& g, PassContext& c) { return inline_unclaimed(g, c, is_pointwise); },
     .mandatory = true,
 };
 

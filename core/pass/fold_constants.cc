@@ -73,4 +73,15 @@ const Pass fold_constants = {
     .run = run,
 };
 
+extern const Pass fold_weights;
+const Pass fold_weights = {
+    .name = "fold_weights",
+    .doc = "what fusions made of weights is computed once",
+    .when =
+        [](const PassContext& c) {
+          return c.options.fusion ? std::string() : std::string("fusion is off");
+        },
+    .run = run,
+};
+
 }  // namespace ferrule

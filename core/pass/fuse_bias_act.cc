@@ -7,12 +7,6 @@
 namespace ferrule {
 namespace {
 
-std::string no_claim(const PassContext& context, OpId kind) {
-  if (!context.options.fusion) return "fusion is off";
-  return find_claim(context.device, kind) ? std::string()
-                                          : cat("the device does not claim ", op_row(kind).name);
-}
-
 // ---- matmul: slots 0 x, 1 w, 2 bias, 3 activation ----
 
 Pattern product() { return pat(FRL_OP_matmul, {any(0), any(1)}); }
@@ -31,6 +25,13 @@ const FusionRow kMatmulRows[] = {
     {activation(3, product()), nullptr, [](const Match& m) { return emit_matmul(m, false, true); }},
     {biased(), nullptr, [](const Match& m) { return emit_matmul(m, true, false); }},
 };
+
+Result<NodeId> emit_matmul_residual(const Match& m) {
+  return m.graph.emit_node(FRL_OP_matmul_residual, Attributes(FRL_OP_matmul_residual),
+                           {m[0], m[1], m[2]});
+}
+
+const FusionRow kResidualRows[] = {{biased(), nullptr, emit_matmul_residual}};
 
 // ---- conv: slots 0 x, 1 w, 2 residual, 3 activation, 4 high, 5 low ----
 
@@ -72,8 +73,8 @@ const FusionRow kConvRows[] = {
 extern const Pass fuse_matmul_bias_act;
 const Pass fuse_matmul_bias_act = {
     .name = "fuse_matmul_bias_act",
-    .doc = "matmul, then a bias of the last axis, then an activation",
-    .when = [](const PassContext& c) { return no_claim(c, FRL_OP_matmul_bias_act); },
+    .doc = "FuseMatMulBiasAct: matmul, then a bias of the last axis, then an activation",
+    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_matmul_bias_act); },
     .run = [](Graph& g,
               PassContext& c) { return fuse_rows(g, c, "fuse_matmul_bias_act", kMatmulRows); },
 };
@@ -81,10 +82,19 @@ const Pass fuse_matmul_bias_act = {
 extern const Pass fuse_conv_bias_act;
 const Pass fuse_conv_bias_act = {
     .name = "fuse_conv_bias_act",
-    .doc = "conv, then a residual, an activation or a clamp",
-    .when = [](const PassContext& c) { return no_claim(c, FRL_OP_conv_bias_act); },
+    .doc = "FuseConvBiasAct: conv, then a residual, an activation or a clamp",
+    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_conv_bias_act); },
     .run = [](Graph& g,
               PassContext& c) { return fuse_rows(g, c, "fuse_conv_bias_act", kConvRows); },
+};
+
+extern const Pass fuse_matmul_residual;
+const Pass fuse_matmul_residual = {
+    .name = "fuse_matmul_residual",
+    .doc = "FuseMatMulResidual: matmul, then a residual of the result's shape",
+    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_matmul_residual); },
+    .run = [](Graph& g,
+              PassContext& c) { return fuse_rows(g, c, "fuse_matmul_residual", kResidualRows); },
 };
 
 }  // namespace ferrule

@@ -46,14 +46,17 @@ class Fusing {
       return refuse(std::move(reason));
     graph_.set_sources(merged_sources(graph_, found.nodes));
     graph_.set_device(context_.number);
+    const size_t n_before = graph_.n_nodes();
     const auto region = row.emit(found);
     if (!region.ok()) return refuse(region.status().message());
+    std::vector<NodeId> beside;
+    for (size_t i = n_before; i < index(*region); ++i) beside.push_back(NodeId(i));
     std::vector<ValueId> old = {graph_.node(root).results[0]};
     for (uint32_t slot : row.tees) old.push_back(found[slot]);
     const size_t place = place_of(root, found);
     if (std::string reason = misfit(*region, old, place); !reason.empty())
       return refuse(std::move(reason));
-    if (!admit(graph_, context_, pass_, *region, found.nodes)) return false;
+    if (!admit(graph_, context_, pass_, *region, found.nodes, beside)) return false;
     for (size_t r = 0; r < old.size(); ++r) graph_.replace(old[r], graph_.node(*region).results[r]);
     for (NodeId id : found.nodes) swallowed_[index(id)] = true;
     places_.resize(index(*region) + 1, SIZE_MAX);

@@ -19,7 +19,9 @@ struct RegionLimits {
 
 struct FuseOptions {
   std::set<std::string> passes_off;
-  bool fusion = true;  // false: only what is needed for the device to run the graph
+  bool fusion = true;     // false: only what is needed for the device to run the graph
+  bool pointwise = true;  // false: pointwise regions are not formed
+  bool regions = true;    // false: no passes over slices and resampling
   GateOptions gate;
   RegionLimits limits;
   bool verify = true;  // after each pass that changed something
@@ -71,9 +73,10 @@ struct Pass {
 
 // Passes that hold for any target: constants folded, equal nodes merged, dead ones dropped. A
 // parameter whose value was read is named in `read_parameters`.
+//   first   the first target, whose gate says what control flow may cost; null: none is lowered
 //   errors  internal if a pass breaks the graph
 Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report,
-                    std::set<std::string>* read_parameters);
+                    std::set<std::string>* read_parameters, const DeviceRow* first = nullptr);
 
 // The pipeline of one device over the nodes placed on it. A pure function of its arguments.
 Result<FuseReport> fuse(Graph& graph, const DeviceRow& device, int32_t number,
@@ -87,8 +90,13 @@ std::vector<const Pass*> all_passes();
 
 // The last step of every fusion: asks claims, gate and plugin about `region`, a node that was just
 // emitted to stand for `members`; the answer goes into the report. True: the pass may replace.
+//   beside  further nodes of the new side; those that only known values feed are counted as done
+//   once
 bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
-           std::span<const NodeId> members);
+           std::span<const NodeId> members, std::span<const NodeId> beside = {});
+
+// Empty if fusion is on and the device claims the kind; else why a pass that needs it is off.
+std::string unless_claimed(const PassContext& context, OpId kind);
 
 // The device's claim row of a kind with the caller's limits applied.
 std::optional<Claim> limited_claim(const PassContext& context, OpId kind);

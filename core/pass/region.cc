@@ -13,6 +13,14 @@ bool comes_along(const Graph& graph, ValueId id) {
   return literal && literal->n_elements() == 1;
 }
 
+// Bodies are flat: of a region, the nodes inside.
+Result<std::vector<ValueId>> copy_flat(Graph& body, const Node& node, std::vector<ValueId> inner) {
+  if (node.op == FRL_OP_pointwise) return inline_body(body, *node.bodies[0], inner);
+  FRL_LET(const NodeId made,
+          body.emit_node(node.op, node.attributes, std::move(inner), node.bodies));
+  return body.node(made).results;
+}
+
 }  // namespace
 
 std::vector<ValueId> region_operands(const Graph& graph, std::span<const NodeId> members) {
@@ -58,10 +66,8 @@ Result<NodeId> emit_region(Graph& graph, OpId kind, std::span<const NodeId> memb
         inner.push_back(inside[uint32_t(operand)] = body.add_literal(*graph.literal(operand)));
       }
     }
-    FRL_LET(const NodeId made,
-            body.emit_node(node.op, node.attributes, std::move(inner), node.bodies));
-    for (size_t r = 0; r < node.results.size(); ++r)
-      inside[uint32_t(node.results[r])] = body.node(made).results[r];
+    FRL_LET(const auto results, copy_flat(body, node, std::move(inner)));
+    for (size_t r = 0; r < node.results.size(); ++r) inside[uint32_t(node.results[r])] = results[r];
     sources.insert(sources.end(), node.sources.begin(), node.sources.end());
   }
   for (ValueId output : outputs)

@@ -57,10 +57,11 @@ Status run_passes(Graph& graph, Group group, PassContext& context) {
 }  // namespace
 
 Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report,
-                    std::set<std::string>* read_parameters) {
+                    std::set<std::string>* read_parameters, const DeviceRow* first) {
   static const DeviceRow kNone;
   static const std::function<Refusal(const Block&)> kNoRefusal;
-  PassContext context{kNone, -1, options, kNoRefusal, report, read_parameters};
+  PassContext context{first ? *first : kNone, first ? 0 : -1, options, kNoRefusal, report,
+                      read_parameters};
   graph.compact();
   return run_passes(graph, Group::canonical, context);
 }
@@ -86,8 +87,7 @@ std::vector<std::string> pipeline(const DeviceRow& row, const FuseOptions& optio
   const PassContext context{row, 0, options, kNoRefusal, report};
   std::vector<std::string> names;
   for (const Row& p : kPasses)
-    if (p.group == Group::canonical || why_off(*p.pass, context).empty())
-      names.push_back(p.pass->name);
+    if (why_off(*p.pass, context).empty()) names.push_back(p.pass->name);
   return names;
 }
 

@@ -152,10 +152,10 @@ constexpr frl_operand floats_out(uint8_t min_rank = 1) {
 constexpr frl_operand maybe(uint8_t min_rank = 1) { return frl::optional(floats(min_rank)); }
 inline constexpr frl_operand kThreeFloats[] = {floats(), floats(), floats(), floats_out()};
 inline constexpr frl_operand kThreeMatrices[] = {floats(2), floats(2), floats(2), floats_out(2)};
-inline constexpr frl_operand kResidualLayerNorm[] = {floats(), floats(),     maybe(),
-                                                     maybe(),  floats_out(), floats_out()};
-inline constexpr frl_operand kResidualRmsNorm[] = {floats(), floats(), maybe(), floats_out(),
-                                                   floats_out()};
+inline constexpr frl_operand kResidualLayerNorm[] = {floats(), floats(), maybe(), maybe(),
+                                                     frl::repeat(floats_out())};
+inline constexpr frl_operand kResidualRmsNorm[] = {floats(), floats(), maybe(),
+                                                   frl::repeat(floats_out())};
 inline constexpr frl_operand kGatedResidual[] = {floats(0), floats(0), floats(0), floats_out(0)};
 // A mask is additive, of the type of q, or boolean.
 inline constexpr frl_operand kMask = frl::optional(in(frl::kFloats, 0, kRanks));

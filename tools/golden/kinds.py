@@ -92,9 +92,9 @@ def residuals():
             r, scale, shift = ramp(kind, (2, n), 4), ramp(kind, (n,), 3), ramp(kind, (n,), 7)
             total = plus(mat(x), mat(r))
             y = [[v * a + b for v, a, b in zip(norm(row, 1e-5), vec(scale), vec(shift))] for row in total]
-            out.append(case("residual_layer_norm", {"epsilon": 1e-5}, [x, r, scale, shift], [ten(kind, y), ten(kind, total)]))
+            out.append(case("residual_layer_norm", {"epsilon": 1e-5, "sum": 1}, [x, r, scale, shift], [ten(kind, y), ten(kind, total)]))
             y = [[v * a for v, a in zip(norm(row, 1e-3, False), vec(scale))] for row in total]
-            out.append(case("residual_rms_norm", {"epsilon": 1e-3}, [x, r, scale], [ten(kind, y), ten(kind, total)]))
+            out.append(case("residual_rms_norm", {"epsilon": 1e-3, "sum": 1}, [x, r, scale], [ten(kind, y), ten(kind, total)]))
             for rms in (0, 1):
                 y = [[v * (1 + a) + b for v, a, b in zip(norm(row, 0.01, not rms), vec(scale), vec(shift))] for row in mat(x)]
                 out.append(case("ada_layer_norm", {"rms": rms, "epsilon": 0.01}, [x, scale, shift], [ten(kind, y)]))
