@@ -99,23 +99,26 @@ void merge(Outcome& into, const Outcome& other, const std::string& what) {
 }
 
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
-              Result<Graph> one_node, CaseBody run) {
+              Result<Graph> one_node, CaseBody run, const RunOptions& shown) {
   if (!target.wants(name)) return;
   auto graph = claimed_form(target.row(), std::move(one_node));
   if (!graph.ok()) return;
   auto shared = std::make_shared<const Graph>(std::move(*graph));
-  cases.push_back({name, [shared, run, name](const Target& t) {
-                     return run(t, *shared, seed_of(name, t.seed));
-                   }});
+  cases.push_back(
+      {name,
+       [shared, run, name](const Target& t) { return run(t, *shared, seed_of(name, t.seed)); },
+       text_of(shared, shown)});
 }
 
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
               const Subject& subject, Style style, const RunOptions& options) {
   const auto add = [&](const Subject& form) {
-    add_case(target, cases, name, graph_of(form, 1),
-             [form, style, options](const Target& t, const Graph& graph, uint64_t seed) {
-               return check_run(t, graph, inputs_of(form, graph, style, seed), options);
-             });
+    add_case(
+        target, cases, name, graph_of(form, 1),
+        [form, style, options](const Target& t, const Graph& graph, uint64_t seed) {
+          return check_run(t, graph, inputs_of(form, graph, style, seed), options);
+        },
+        options);
   };
   if (!target.wants(name)) return;
   const size_t before = cases.size();
@@ -129,13 +132,15 @@ void add_laid_out(const Target& target, std::vector<Case>& cases, const std::str
                   Repeats repeats, Check check) {
   if (!target.wants(name)) return;
   auto shared = std::make_shared<const Graph>(graph);
-  cases.push_back({name, [=](const Target& t) {
+  cases.push_back({name,
+                   [=](const Target& t) {
                      std::vector<Tensor> inputs =
                          inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
                      for (const auto& [input, axis] : repeats)
                        inputs[input] = constant_along(inputs[input], axis);
                      return check(t, *shared, inputs, options);
-                   }});
+                   },
+                   text_of(shared, options)});
 }
 
 }  // namespace ferrule::conformance

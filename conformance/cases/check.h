@@ -22,14 +22,20 @@ Outcome check_run(const Target& target, const Graph& one_node, std::span<const T
 Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs,
                   const RunOptions& options, RunResult* result, std::vector<Expected>* expected);
 
+// What explain and replay show of a case: the region with its types and attributes, and how its
+// tensors lie where they are not dense.
+using CaseText = std::function<std::string(const Target&)>;
+CaseText text_of(std::shared_ptr<const Graph> one_node, const RunOptions& options = {});
+
 // Adds what a second check found: the worse verdict, the sum of what was judged.
 void merge(Outcome& into, const Outcome& other, const std::string& what = {});
 
 // Appends the case if the device's claims admit the graph's node, in either form.
 //   run(target, graph, seed)
+//   shown   layouts and bindings that `run` uses, for explain
 using CaseBody = std::function<Outcome(const Target&, const Graph&, uint64_t seed)>;
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
-              Result<Graph> one_node, CaseBody run);
+              Result<Graph> one_node, CaseBody run, const RunOptions& shown = {});
 // One whose body fills the subject's inputs with data of a style and checks the run.
 void add_case(const Target& target, std::vector<Case>& cases, std::string name,
               const Subject& subject, Style style, const RunOptions& options = {});

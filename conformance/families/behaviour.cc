@@ -218,7 +218,8 @@ void list_outside(const Target& target, std::vector<Case>& cases) {
           continue;
         auto shared = std::make_shared<const Graph>(*graph);
         cases.push_back({cat("E/", op.name, "/outside/", type_name(type), "/", subject.label),
-                         [shared](const Target& t) { return check_refusal(t, *shared); }});
+                         [shared](const Target& t) { return check_refusal(t, *shared); },
+                         text_of(shared)});
       }
   }
 }
@@ -235,7 +236,8 @@ void list_scratch(const Target& target, std::vector<Case>& cases, const RowAtHan
       auto shared = std::make_shared<const Graph>(*graph);
       const uint64_t most = row.claim.scratch_bytes;
       const std::string name = cat(row.name(), type_name(type), "/scratch");
-      cases.push_back({name, [shared, subject, name, most](const Target& t) {
+      cases.push_back({name,
+                       [shared, subject, name, most](const Target& t) {
                          RunResult result;
                          std::vector<Expected> expected;
                          Outcome out = check_run(
@@ -247,7 +249,8 @@ void list_scratch(const Target& target, std::vector<Case>& cases, const RowAtHan
                            merge(out, fail(cat("scratch: want at most ", most, " bytes, got ",
                                                result.scratch_bytes)));
                          return out;
-                       }});
+                       },
+                       text_of(shared)});
     }
 }
 

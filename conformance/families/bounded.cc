@@ -58,7 +58,8 @@ void add_extents(std::vector<Case>& cases, const std::string& name, const Subjec
   for (int64_t extent : {most, most - 1, int64_t{1}, int64_t{0}}) {
     if (extent == most - 1 && extent <= 1) continue;
     const std::string full = cat(name, "/given_", extent, "_of_", most);
-    cases.push_back({full, [shared, subject, extent, full](const Target& t) {
+    cases.push_back({full,
+                     [shared, subject, extent, full](const Target& t) {
                        std::vector<Tensor> inputs =
                            inputs_of(subject, *shared, Style::ramp, seed_of(full, t.seed));
                        for (size_t i = 0; i < inputs.size(); ++i)
@@ -67,7 +68,8 @@ void add_extents(std::vector<Case>& cases, const std::string& name, const Subjec
                        options.extents = {extent};
                        Outcome out = check_run(t, *shared, inputs, options);
                        return out.verdict == Verdict::not_claimed ? pass(1) : out;
-                     }});
+                     },
+                     text_of(shared, {.extents = {extent}})});
   }
 }
 

@@ -145,17 +145,21 @@ void add_bits(const Target& target, std::vector<Case>& cases, const std::string&
   if (determinism == FRL_SAME_BITS_NEVER) return;
   auto shared = std::make_shared<const Graph>(*graph);
   const std::string name = cat("N/", op_row(subject.op).name, "/", at);
-  cases.push_back({name + "/bits", [=](const Target& t) {
+  cases.push_back({name + "/bits",
+                   [=](const Target& t) {
                      return check_bits(
                          t, *shared,
                          inputs_of(subject, *shared, Style::data, seed_of(name, t.seed)),
                          determinism);
-                   }});
-  cases.push_back({name + "/reopened", [=](const Target& t) {
+                   },
+                   text_of(shared)});
+  cases.push_back({name + "/reopened",
+                   [=](const Target& t) {
                      return check_reopened(
                          t, *shared,
                          inputs_of(subject, *shared, Style::data, seed_of(name, t.seed)));
-                   }});
+                   },
+                   text_of(shared)});
 }
 
 }  // namespace

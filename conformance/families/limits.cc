@@ -45,14 +45,16 @@ void add_limit(const Target& target, std::vector<Case>& cases, std::string name,
   const bool inside =
       match_claims(target.row(), *region, region->node(NodeId(0)), FRL_COMPUTE_IEEE).claim;
   auto shared = std::make_shared<const Graph>(std::move(*region));
-  cases.push_back({name, [shared, name, inside](const Target& t) {
+  cases.push_back({name,
+                   [shared, name, inside](const Target& t) {
                      std::vector<Tensor> inputs;
                      for (ValueId id : shared->inputs())
                        inputs.push_back(fill(shared->type(id), Style::ramp,
                                              seed_of(name, t.seed) + inputs.size()));
                      return inside ? check_claimed(t, *shared, inputs, {})
                                    : check_outside(t, *shared, inputs);
-                   }});
+                   },
+                   text_of(shared)});
 }
 
 constexpr uint32_t kMostCount = 2048;  // limits above this are not reached for
@@ -133,12 +135,14 @@ void list_extents(const Target& target, std::vector<Case>& cases, const RowAtHan
         const std::string name =
             cat(row.name(), type_name(type), limit == row.claim.max_dim ? "/extent_" : "/elements_",
                 limit + over);
-        cases.push_back({name, [shared, subject, name, inside](const Target& t) {
+        cases.push_back({name,
+                         [shared, subject, name, inside](const Target& t) {
                            const auto inputs =
                                inputs_of(subject, *shared, Style::data, seed_of(name, t.seed));
                            return inside ? check_claimed(t, *shared, inputs, {})
                                          : check_outside(t, *shared, inputs);
-                         }});
+                         },
+                         text_of(shared)});
       }
     }
     return;

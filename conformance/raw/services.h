@@ -35,7 +35,6 @@ class Services {
   int64_t live_blocks() const { return live_blocks_; }
   uint64_t requests() const { return requests_; }
   uint64_t team_runs() const { return team_runs_; }
-  uint64_t logged() const { return logged_; }
 
   // The n-th allocation from now (1: the next one) answers NULL, once; 0: none does.
   void fail_alloc(uint64_t n) { fail_at_ = n; }
@@ -70,7 +69,7 @@ class Services {
   std::vector<frl_setting> setting_rows_;
   std::vector<uint64_t> table_;  // frl_host, then garbage
   std::atomic<int64_t> live_bytes_{0}, live_blocks_{0};
-  std::atomic<uint64_t> requests_{0}, team_runs_{0}, logged_{0}, fail_at_{0}, fail_teams_{0};
+  std::atomic<uint64_t> requests_{0}, team_runs_{0}, fail_at_{0}, fail_teams_{0};
   std::atomic<uint32_t> workers_;
   std::atomic<bool> closed_{false};
   mutable std::mutex mutex_;

@@ -1,11 +1,18 @@
 #include "conformance/report/console.h"
 
+#include <cctype>
 #include <cstdio>
 
 #include "core/base/text.h"
+#include "tools/options/printable.h"
 
 namespace ferrule::conformance {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+
+constexpr seconds kTerminalPatience{1}, kStderrPatience{5};
 
 const Family* family_of(char id, std::span<const Family> families) {
   for (const Family& family : families)
@@ -14,6 +21,9 @@ const Family* family_of(char id, std::span<const Family> families) {
 }
 
 void say(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// What a plugin or a report says is shown, not obeyed.
+void say_text(const std::string& text) { say(cli::printable(text, true)); }
 
 std::string indented(const std::string& text) {
   std::string out;
@@ -35,15 +45,58 @@ std::string replay_tail(const Facts& f) {
              " --seed ", f.seed, " --depth ", f.depth);
 }
 
-Console::Console(std::span<const Family> families, bool terminal, std::string replay_tail)
-    : families_(families), terminal_(terminal), replay_tail_(std::move(replay_tail)) {}
+std::string likeness(const Record& record) {
+  std::string out = cat(verdict_name(record.verdict), "  ");
+  bool number = false;
+  for (const char c : record.text.substr(0, 200)) {
+    const bool is = std::isdigit(static_cast<unsigned char>(c)) ||
+                    (number && (c == '.' || c == 'e' || c == '-' || c == '+'));
+    if (is && !number) out += '#';
+    if (!is) out += c;
+    number = is;
+  }
+  return out;
+}
 
-void Console::start(const Facts& facts, const std::vector<std::string>& cases) {
+Console::Console(std::span<const Family> families, bool terminal)
+    : families_(families),
+      terminal_(terminal),
+      waiting_(Clock::now()),
+      watcher_([this] { watch(); }) {}
+
+Console::~Console() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ends_.notify_all();
+  watcher_.join();
+}
+
+// The thread that says what a run waits for.
+void Console::watch() {
+  const seconds patience = terminal_ ? kTerminalPatience : kStderrPatience;
+  std::unique_lock lock(mutex_);
+  while (!ends_.wait_for(lock, patience, [&] { return over_; })) {
+    const std::string text = waiting_.text(Clock::now(), patience);
+    if (text.empty()) continue;
+    if (terminal_)
+      show(text);
+    else
+      std::fprintf(stderr, "%s\n", text.c_str());
+  }
+}
+
+void Console::start(const Facts& facts, const std::vector<std::string>& cases,
+                    std::string replay_tail) {
+  const std::lock_guard lock(mutex_);
+  replay_tail_ = std::move(replay_tail);
+  clear();
   for (const std::string& name : cases) ++tallies_[name[0]].n;
   n_ = cases.size();
-  say(cat(facts.plugin_file, "  ", facts.plugin_id, " ", facts.plugin_version, "  ", facts.device,
-          facts.architecture.empty() ? "" : " ", facts.architecture, "\n", n_, " cases, depth ",
-          facts.depth, ", seed ", facts.seed, "\n"));
+  say_text(cat(facts.plugin_file, "  ", facts.plugin_id, " ", facts.plugin_version, "  ",
+               facts.device, facts.architecture.empty() ? "" : " ", facts.architecture, "\n", n_,
+               " cases, depth ", facts.depth, ", seed ", facts.seed, "\n"));
   std::fflush(stdout);
 }
 
@@ -52,18 +105,23 @@ void Console::clear() {
   shown_ = false;
 }
 
-void Console::begin(const std::string& name) {
-  if (!terminal_) return;
-  const std::lock_guard lock(mutex_);
+void Console::show(const std::string& text) {
   clear();
   say(cat("[", ended_, "/", n_, bad_ ? cat(", ", bad_, " bad") : std::string(), "] ",
-          name.substr(0, 90)));
+          cli::printable(text.substr(0, 90), false)));
   std::fflush(stdout);
   shown_ = true;
 }
 
+void Console::begin(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  waiting_.begin(name, Clock::now());
+  if (terminal_) show(name);
+}
+
 void Console::end(const Record& record) {
   const std::lock_guard lock(mutex_);
+  waiting_.end(record.name, Clock::now());
   const Family* family = family_of(record.name[0], families_);
   const bool bad = !allowed(record.verdict, family ? family->level : 0);
   Tally& tally = tallies_[record.name[0]];
@@ -73,6 +131,7 @@ void Console::end(const Record& record) {
   if (bad) print_failure(record);
   if (tally.ended == tally.n) {
     clear();
+    print_more(record.name[0]);
     say(cat(std::string(1, record.name[0]), " ", family ? family->name : "?", ": ", tally.n,
             " cases, ", tally.bad, " bad, ", tally.not_claimed, " not claimed, ", tally.judged,
             " judged, ", tenths(tally.seconds), " s\n"));
@@ -86,15 +145,27 @@ void Console::spoilt(const Record& record) {
 }
 
 void Console::print_failure(const Record& record) {
+  if (++tallies_[record.name[0]].alike[likeness(record)] > kMostAlike) return;
   clear();
-  say(cat("  ", verdict_name(record.verdict), "  ", record.name, "\n", indented(record.text),
-          indented(record.output), "      ", replay_line(record.name, replay_tail_), "\n"));
+  say_text(cat("  ", verdict_name(record.verdict), "  ", record.name, "\n", indented(record.text),
+               indented(record.output), "      ", replay_line(record.name, replay_tail_), "\n"));
+}
+
+// What print_failure() kept to itself, once.
+void Console::print_more(char family) {
+  for (auto& [what, n] : tallies_[family].alike) {
+    if (n > kMostAlike)
+      say_text(cat("  +", n - kMostAlike, " more: ", what.substr(0, what.find('\n')), "\n"));
+    n = 0;
+  }
 }
 
 void Console::finish(const Report& report) {
+  const std::lock_guard lock(mutex_);
   clear();
-  for (const std::string& note : report.notes) say(cat("  note: ", note, "\n"));
-  for (const std::string& note : report.judgement.reasons) say(cat("  - ", note, "\n"));
+  for (const auto& [id, tally] : tallies_) print_more(id);
+  for (const std::string& note : report.notes) say_text(cat("  note: ", note, "\n"));
+  for (const std::string& note : report.judgement.reasons) say_text(cat("  - ", note, "\n"));
   std::string counts;
   for (size_t i = 0; i < report.judgement.counts.size(); ++i)
     if (report.judgement.counts[i])

@@ -4,8 +4,8 @@
 namespace ferrule::conformance {
 
 constexpr const char* kPageStyle = R"css(
-:root{color-scheme:light dark;--ground:#fbfbfa;--card:#fff;--ink:#1c1f23;--soft:#666d75;--line:#e3e5e8;--good:#15803d;--goodbg:#dcf3e3;--bad:#b42318;--badbg:#fbdeda;--warn:#8a5a00;--warnbg:#fbeccb;--none:#8b929a;--nonebg:#eceef0;--accent:#2456c8}
-@media(prefers-color-scheme:dark){:root{--ground:#14171a;--card:#1b1f24;--ink:#e6e8ea;--soft:#9aa3ac;--line:#2d333a;--good:#6fd08f;--goodbg:#16351f;--bad:#ff9a8f;--badbg:#451b17;--warn:#f0c069;--warnbg:#3c2d0d;--none:#7b848d;--nonebg:#262b31;--accent:#8db2ff}}
+:root{color-scheme:light dark;--ground:#fbfbfa;--card:#fff;--ink:#1c1f23;--soft:#666d75;--line:#e3e5e8;--good:#126f35;--goodbg:#dcf3e3;--bad:#b42318;--badbg:#fbdeda;--warn:#8a5a00;--warnbg:#fbeccb;--none:#5f676f;--nonebg:#eceef0;--accent:#2456c8}
+@media(prefers-color-scheme:dark){:root{--ground:#14171a;--card:#1b1f24;--ink:#e6e8ea;--soft:#9aa3ac;--line:#2d333a;--good:#6fd08f;--goodbg:#16351f;--bad:#ff9a8f;--badbg:#451b17;--warn:#f0c069;--warnbg:#3c2d0d;--none:#949da6;--nonebg:#262b31;--accent:#8db2ff}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--ink);font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
 main{max-width:78rem;margin:0 auto;padding:1.5rem 1rem 4rem}

@@ -187,8 +187,11 @@ Facts facts_of(const Target& target) {
   const size_t n = target.driver->devices().size();
   facts.device_number = int64_t(target.device);
   if (target.device >= n) {
+    std::vector<std::string> names;
+    for (const DeviceRow& row : target.driver->devices())
+      names.push_back(cat(names.size(), " (", row.name, ")"));
     facts.device_text = n == 0 ? "the plugin lists no device"
-                               : cat("device: want a number below ", n, ", got ", target.device);
+                               : cat("want one of ", join(names), ", got ", target.device);
     return facts;
   }
   const DeviceRow& row = target.row();

@@ -1,90 +1,114 @@
-// The only file of the suite that knows CLI11.
 #include "conformance/runner/options.h"
 
-#include <CLI/CLI.hpp>
+#include "core/base/text.h"
+#include "tools/options/options.h"
 
 namespace ferrule::conformance {
 namespace {
 
-void add_target(CLI::App& app, Options& o) {
-  app.add_option("--device", o.device, "number of the plugin's device (the first that is present)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", o.seed, "of all inputs")->check(CLI::NonNegativeNumber);
-  app.add_option("--depth", o.depth, "how thorough")
-      ->check(CLI::IsMember({"smoke", "standard", "deep"}));
+using cli::CommandRow;
+using cli::OptionRow;
+
+constexpr OptionRow kPlugin = {"PLUGIN", "FILE", "the library", false, true};
+constexpr OptionRow kCase = {"CASE", "NAME", "its name", false, true};
+constexpr OptionRow kDevice = {"--device", "N", "number of the device (the first that is present)"};
+constexpr OptionRow kSeed = {"--seed", "N", "of all inputs (1)"};
+constexpr OptionRow kDepth = {"--depth", "DEPTH", "smoke, standard or deep (standard)"};
+constexpr OptionRow kFamily = {"--family", "IDS", "only these, by id: F,G"};
+constexpr OptionRow kGlob = {"--case", "GLOB", "only cases with such a name: 'F/add/*'"};
+constexpr OptionRow kTimeout = {"--case-timeout", "SECONDS", "for one case (60)"};
+constexpr OptionRow kMemory = {"--memory-limit", "MIB", "of one process; 0: none (8192)"};
+
+struct Row : CommandRow {
+  Command command;
+};
+const Row kRun = {{"",
+                   "",
+                   {kPlugin,
+                    {"--profile", "NAME", "whose must-claim list counts (all are tried)"},
+                    {"--level", "N", "highest level, 0 to 5 (5)"},
+                    kFamily,
+                    kGlob,
+                    {"--jobs", "N", "processes side by side (half the processors)"},
+                    {"--report", "FOLDER", "where the reports go"},
+                    {"--waivers", "FILE", "excused failures of your own; there is no badge then"},
+                    kDevice,
+                    kSeed,
+                    kDepth,
+                    kTimeout,
+                    kMemory}},
+                  Command::run};
+const Row kCommands[] = {
+    {{"list",
+      "names of the cases that a plugin would be judged by",
+      {kPlugin, kFamily, kGlob, kDevice, kSeed, kDepth, kTimeout, kMemory}},
+     Command::list},
+    {{"explain",
+      "what a case does",
+      {kCase, {"PLUGIN", "FILE", "the library"}, kDevice, kSeed, kDepth}},
+     Command::explain},
+    {{"replay",
+      "run one case in this process, with all that it has to say",
+      {kCase, kPlugin, kDevice, kSeed, kDepth}},
+     Command::replay},
+    {{"verify",
+      "check a report: hashes, completeness, counts, badge",
+      {{"REPORT", "PATH", "the folder of a report, or its report.jsonl", false, true},
+       {"--plugin", "FILE", "the library that it should be about"}}},
+     Command::verify},
+    {{"must-pass",
+      "what the badge of a profile stands for: what reports are bound to",
+      {{"--profile", "NAME", "one profile (all)"}}},
+     Command::must_pass}};
+
+constexpr int64_t kLeastMemory_mib = 16;  // the suite alone takes about as much
+
+Result<int64_t> memory_limit(const cli::Arguments& arguments, int64_t fallback) {
+  const char* name = "--memory-limit";
+  if (arguments.text(name) == "0") return 0;
+  const auto value = arguments.integer(name, fallback, {kLeastMemory_mib, 1 << 20, " MiB"});
+  if (value.ok()) return value;
+  return Status(Code::invalid_argument, cat(name, ": want 0 for none, or ", kLeastMemory_mib,
+                                            " to ", 1 << 20, " MiB, got ", arguments.text(name)));
 }
 
-void add_limits(CLI::App& app, Options& o) {
-  app.add_option("--case-timeout", o.limits.case_timeout_s, "seconds for one case")
-      ->check(CLI::PositiveNumber)
-      ->type_name("S");
-  app.add_option("--memory-limit", o.limits.memory_limit_mib, "of one process; 0: none")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("MIB");
-}
-
-void add_run(CLI::App& app, Options& o) {
-  app.add_option("PLUGIN", o.plugin, "the library to judge");
-  app.add_option("--profile", o.profile, "whose must-claim list counts (all are tried)")
-      ->type_name("NAME");
-  app.add_option("--level", o.level, "highest level, 0 to 5")->check(CLI::Range(0, 5));
-  app.add_option("--family", o.families, "only these, by id: F,G")->type_name("IDS");
-  app.add_option("--case", o.case_glob, "only cases with such a name: 'F/add/*'")
-      ->type_name("GLOB");
-  app.add_option("--jobs", o.jobs, "processes side by side (half the processors)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--report", o.report, "folder for the reports")->type_name("DIR");
-  app.add_option("--waivers", o.waivers, "excused failures of your own; there is no badge then")
-      ->type_name("FILE");
-  add_target(app, o);
-  add_limits(app, o);
+Result<Options> options_of(Command command, const cli::Arguments& arguments) {
+  Options o;
+  o.command = command;
+  o.plugin = arguments.text(command == Command::verify ? "--plugin" : "PLUGIN");
+  o.subject = arguments.text(command == Command::verify ? "REPORT" : "CASE");
+  o.profile = arguments.text("--profile"), o.families = arguments.text("--family");
+  o.case_glob = arguments.text("--case"), o.report = arguments.text("--report");
+  o.waivers = arguments.text("--waivers");
+  const std::string depths[] = {"smoke", "standard", "deep"};
+  FRL_LET(o.depth, arguments.one_of("--depth", o.depth, depths));
+  FRL_LET(o.level, arguments.integer("--level", o.level, {0, 5}));
+  FRL_LET(o.device, arguments.integer("--device", o.device, {0, 65535}));
+  FRL_LET(o.seed, arguments.integer("--seed", o.seed, {0, INT64_MAX}));
+  FRL_LET(o.jobs, arguments.integer("--jobs", o.jobs, {1, 1024}));
+  FRL_LET(o.limits.case_timeout_s,
+          arguments.number("--case-timeout", o.limits.case_timeout_s, {0.1, 3600, " seconds"}));
+  FRL_LET(o.limits.memory_limit_mib, memory_limit(arguments, o.limits.memory_limit_mib));
+  return o;
 }
 
 }  // namespace
 
-Parsed parse_options(int argc, char** argv) {
-  Parsed out;
-  Options& o = out.options;
-  CLI::App app{
-      "Judges a backend plugin. Exit code: 0 fine, 1 judged and failed, 2 bad usage, 3 no device."};
-  app.set_version_flag("--version", "ferrule-conformance 0.1.0, plugin ABI 1.0");
-  add_run(app, o);
-  CLI::App* list =
-      app.add_subcommand("list", "Names of the cases that a plugin would be judged by");
-  CLI::App* explain = app.add_subcommand("explain", "What a case does");
-  CLI::App* replay =
-      app.add_subcommand("replay", "Runs one case in this process, with all that it has to say");
-  CLI::App* verify =
-      app.add_subcommand("verify", "Checks a report: hashes, completeness, counts, badge");
-  CLI::App* must_pass = app.add_subcommand(
-      "must-pass", "What the badge of a profile stands for: what reports are bound to");
-  must_pass->add_option("--profile", o.profile, "one profile (all)")->type_name("NAME");
-  for (CLI::App* sub : {list, explain, replay}) {
-    if (sub != list) sub->add_option("CASE", o.subject, "its name")->required();
-    CLI::Option* plugin = sub->add_option("PLUGIN", o.plugin, "the library");
-    if (sub != explain) plugin->required();
-    add_target(*sub, o);
-  }
-  list->add_option("--family", o.families, "only these, by id: F,G")->type_name("IDS");
-  list->add_option("--case", o.case_glob, "only cases with such a name")->type_name("GLOB");
-  add_limits(*list, o);
-  verify->add_option("REPORT", o.subject, "the folder of a report, or its report.jsonl")
-      ->required();
-  verify->add_option("--plugin", o.plugin, "the library that it should be about");
-  try {
-    app.parse(argc, argv);
-    const std::pair<CLI::App*, Command> subs[] = {{list, Command::list},
-                                                  {explain, Command::explain},
-                                                  {replay, Command::replay},
-                                                  {verify, Command::verify},
-                                                  {must_pass, Command::must_pass}};
-    for (const auto& [sub, command] : subs)
-      if (sub->parsed()) o.command = command;
-    if (o.command == Command::run && o.plugin.empty()) throw CLI::RequiredError("PLUGIN");
-  } catch (const CLI::ParseError& error) {
-    out.exit_code = app.exit(error) == 0 ? kFine : kBadUsage;
-  }
-  return out;
+Result<Parsed> parse_options(std::span<char* const> words) {
+  cli::Grammar grammar = {"ferrule-conformance",
+                          "judges a backend plugin by its own claims",
+                          "ferrule-conformance COMMAND --help lists its options.\n"
+                          "Exit codes: 0 fine, 1 judged and failed, 2 bad usage, 3 no device.\n",
+                          "ferrule-conformance 0.1.0, plugin ABI 1.0\n",
+                          {},
+                          {},
+                          &kRun};
+  for (const Row& row : kCommands) grammar.commands.push_back(&row);
+  FRL_LET(const cli::Parsed parsed, cli::parse(words, grammar));
+  if (!parsed.command) return Parsed{{}, parsed.text};
+  FRL_LET(Options options,
+          options_of(static_cast<const Row*>(parsed.command)->command, parsed.arguments));
+  return Parsed{std::move(options), {}};
 }
 
 }  // namespace ferrule::conformance

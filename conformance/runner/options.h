@@ -1,8 +1,8 @@
 // The command line of ferrule-conformance.
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
 
 #include "conformance/runner/process.h"
 
@@ -23,8 +23,10 @@ struct Options {
 
 struct Parsed {
   Options options;
-  int exit_code = -1;  // >= 0: help was printed, or the usage was wrong
+  std::string text;  // help or the version, to print; else empty
 };
-Parsed parse_options(int argc, char** argv);
+//   words   without the program's name
+//   errors  invalid_argument with what was wanted
+Result<Parsed> parse_options(std::span<char* const> words);
 
 }  // namespace ferrule::conformance

@@ -5,6 +5,7 @@
 
 #include "conformance/runner/rows.h"
 #include "core/base/text.h"
+#include "tools/options/options.h"
 
 namespace ferrule::conformance {
 namespace {
@@ -106,6 +107,14 @@ const Profile* Profiles::find(const std::string& name) const {
   for (const Profile& profile : profiles)
     if (profile.name == name) return &profile;
   return nullptr;
+}
+
+Status Profiles::check(const std::string& name) const {
+  if (name.empty() || find(name)) return {};
+  std::vector<std::string> names;
+  for (const Profile& profile : profiles) names.push_back(profile.name);
+  return Status(Code::invalid_argument, cat("--profile: want one of ", join(names), ", got ", name,
+                                            cli::near_text(name, names)));
 }
 
 Result<Profiles> read_profiles(const std::string& data_folder) {

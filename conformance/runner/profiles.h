@@ -32,6 +32,8 @@ struct Profiles {
   std::vector<Profile> profiles;  // from the least to the most
   std::vector<Floor> floors;
   const Profile* find(const std::string& name) const;
+  //   errors  invalid_argument with the names, where `name` is neither one of them nor empty
+  Status check(const std::string& name) const;
 };
 
 //   errors  not_found, invalid_argument with the place

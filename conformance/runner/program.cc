@@ -12,12 +12,13 @@
 #include "conformance/runner/profiles.h"
 #include "conformance/runner/waivers.h"
 #include "core/base/text.h"
+#include "tools/options/printable.h"
 
 namespace ferrule::conformance {
 namespace fs = std::filesystem;
 
 int complain(const std::string& message) {
-  std::fprintf(stderr, "ferrule-conformance: %s\n", message.c_str());
+  std::fprintf(stderr, "ferrule-conformance: %s\n", cli::printable(message, false).c_str());
   return kBadUsage;
 }
 
@@ -46,8 +47,9 @@ Result<std::string> family_ids(std::span<const Family> families, const std::stri
     });
     if (found == families.end())
       return Status(Code::invalid_argument,
-                    cat("--family: want ids or names such as F,G, got ", word));
-    out += found->id;
+                    cat("--family: want ids or names such as F,G, got ",
+                        word.empty() ? cat("an empty one in ", text) : word));
+    if (out.find(found->id) == std::string::npos) out += found->id;
   }
   return out;
 }
@@ -60,21 +62,24 @@ int list_command(std::span<const Family> families, const Options& options) {
     job.families = *ids;
   }
   const Listing listing = list_cases(families, job, options.limits);
-  for (const std::string& name : listing.cases)
-    if (options.case_glob.empty() || glob_matches(options.case_glob, name))
-      std::printf("%s\n", name.c_str());
-  for (const std::string& problem : listing.problems) std::fprintf(stderr, "%s\n", problem.c_str());
-  if (!listing.facts.load_text.empty())
-    std::fprintf(stderr, "%s: %s\n", listing.facts.load_stage.c_str(),
-                 listing.facts.load_text.c_str());
-  return listing.problems.empty() && listing.facts.load_text.empty() ? kFine : kJudgedBad;
+  size_t n = 0;
+  for (const std::string& name : listing.cases) {
+    if (!options.case_glob.empty() && !glob_matches(options.case_glob, name)) continue;
+    std::printf("%s\n", cli::printable(name, false).c_str()), ++n;
+  }
+  for (const std::string& problem : listing.problems) complain(problem);
+  const Facts& facts = listing.facts;
+  if (!facts.load_text.empty())
+    complain(cat("plugin: it does not load: ", facts.load_stage, ": ", facts.load_text));
+  if (!listing.problems.empty() || !facts.load_text.empty()) return kJudgedBad;
+  if (!facts.device_text.empty()) return complain(cat("device: ", facts.device_text)), kNoDevice;
+  return n ? kFine : complain("selection: no case has such a name");
 }
 
 int must_pass_command(std::span<const Family> families, const Options& options) {
   const auto data = read_profiles(data_folder());
   if (!data.ok()) return complain(data.status().message());
-  if (!options.profile.empty() && !data->find(options.profile))
-    return complain(cat("--profile: there is no profile ", options.profile));
+  if (Status s = data->check(options.profile); !s.ok()) return complain(s.message());
   std::fputs(must_pass_list(*data, options.profile, families).c_str(), stdout);
   return kFine;
 }
@@ -99,31 +104,39 @@ Status check_plugin_file(const std::string& path) {
   return {};
 }
 
-int run_command(std::span<const Family> families, const Parsed& parsed, int argc, char** argv) {
-  if (parsed.exit_code >= 0) return parsed.exit_code;
-  if (!parsed.options.plugin.empty())
-    if (Status s = check_plugin_file(parsed.options.plugin); !s.ok()) return complain(s.message());
-  std::string line;
-  for (int i = 0; i < argc; ++i) line += cat(i ? " " : "", i ? argv[i] : "ferrule-conformance");
-  switch (parsed.options.command) {
+int run_command(std::span<const Family> families, std::span<char* const> words) {
+  const auto parsed = parse_options(words);
+  if (!parsed.ok()) return complain(parsed.status().message());
+  const Options& options = parsed->options;
+  if (!parsed->text.empty()) return std::fputs(parsed->text.c_str(), stdout), kFine;
+  if (!options.plugin.empty())
+    if (Status s = check_plugin_file(options.plugin); !s.ok()) return complain(s.message());
+  std::string line = "ferrule-conformance";
+  for (const char* word : words) line += cat(" ", word);
+  switch (options.command) {
     case Command::list:
-      return list_command(families, parsed.options);
+      return list_command(families, options);
     case Command::explain:
-      return explain_command(families, parsed.options);
+      return explain_command(families, options);
     case Command::replay:
-      return replay_command(families, parsed.options);
+      return replay_command(families, options);
     case Command::must_pass:
-      return must_pass_command(families, parsed.options);
+      return must_pass_command(families, options);
     case Command::verify:
-      return verify_command(families, parsed.options);
+      return verify_command(families, options);
     default:
-      return run_suite(families, parsed.options, line);
+      return run_suite(families, options, line);
   }
 }
 
 int run_program(std::span<const Family> families, int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], kChildFlag) == 0) return run_as_child(families);
-  const int code = run_command(families, parse_options(argc, argv), argc, argv);
+  int code = kBadUsage;
+  try {
+    code = run_command(families, {argv + (argc > 0), argv + argc});
+  } catch (const std::exception& error) {
+    return complain(error.what());
+  }
   // What was not written was not said.
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
   const int cause = errno;

@@ -26,7 +26,7 @@ std::string data_folder();
 
 // The job that the options ask for, with every family. The plugin's path is made absolute.
 Job job_of(std::span<const Family> families, const Options& options);
-// "F,G" or "FG" or "numerics" > "FG"
+// "F,G" or "numerics,G" > "FG"
 Result<std::string> family_ids(std::span<const Family> families, const std::string& text);
 
 }  // namespace ferrule::conformance

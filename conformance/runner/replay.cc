@@ -6,9 +6,12 @@
 #include "conformance/runner/child.h"
 #include "conformance/runner/program.h"
 #include "core/base/text.h"
+#include "tools/options/printable.h"
 
 namespace ferrule::conformance {
 namespace {
+
+constexpr size_t kMostNearest = 3;  // names of other cases where one is unknown
 
 const Family* family_of(std::span<const Family> families, const std::string& name) {
   for (const Family& family : families)
@@ -45,44 +48,76 @@ Found find_case(std::span<const Family> families, const Family& family, const Op
   return out;
 }
 
-void print_text(const Found& found) {
-  if (found.a_case && found.a_case->text)
-    std::printf("%s\n", found.a_case->text(found.target).c_str());
+// How much two names have in common from their beginnings on.
+size_t common_start(const std::string& a, const std::string& b) {
+  return size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-int absent(const Found& found, const Options& options) {
-  if (!found.target.load.status.ok())
-    std::fprintf(stderr, "%s: %s\n", stage_name(found.target.load.stage),
-                 found.target.load.status.message().c_str());
+// "; nearest: F/add/f32/rows/data, ...": up to three.
+std::string nearest_cases(const Family& family, Target target, const std::string& name) {
+  target.only = nullptr;
+  std::vector<Case> cases;
+  family.list(target, cases);
+  std::vector<std::string> names;
+  for (Case& one : cases) names.push_back(std::move(one.name));
+  std::vector<std::string> out;
+  if (const std::string near = nearest(name, names); !near.empty()) out.push_back(near);
+  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return common_start(a, name) > common_start(b, name);
+  });
+  for (size_t i = 0; i < names.size() && out.size() < kMostNearest; ++i)
+    if (std::find(out.begin(), out.end(), names[i]) == out.end()) out.push_back(names[i]);
+  return out.empty() ? "; its family has none here" : cat("; nearest: ", join(out));
+}
+
+int absent(const Family& family, const Found& found, const Options& options) {
+  const Facts facts = facts_of(found.target);
+  if (!facts.load_text.empty())
+    return complain(cat("plugin: ", facts.load_stage, ": ", facts.load_text));
+  if (!facts.device_text.empty()) return complain(cat("device: ", facts.device_text)), kNoDevice;
+  return complain(cat("case: want one of this plugin at depth ", options.depth, ", got ",
+                      options.subject, nearest_cases(family, found.target, options.subject)));
+}
+
+// What `explain` says; with a plugin also what the case runs.
+void print_case(const Family& family, const Options& options, const Found& found) {
+  print_family(family, options.subject);
+  if (found.a_case && found.a_case->text)
+    std::fputs(cli::printable(found.a_case->text(found.target), true).c_str(), stdout);
+  // It may bring the process down.
+  std::fflush(stdout);
+}
+
+int no_family(std::span<const Family> families, const std::string& got) {
+  std::vector<std::string> ids;
+  for (const Family& family : families) ids.emplace_back(1, family.id);
   return complain(
-      cat("case: this plugin has no case ", options.subject, " at this depth; try list"));
+      cat("case: want FAMILY/SUBJECT/... of the families ", join(ids, ""), ", got ", got));
 }
 
 }  // namespace
 
 int explain_command(std::span<const Family> families, const Options& options) {
   const Family* family = family_of(families, options.subject);
-  if (!family) return complain(cat("case: want a name such as F/add/f32, got ", options.subject));
-  print_family(*family, options.subject);
-  if (options.plugin.empty()) return kFine;
-  const Found found = find_case(families, *family, options);
-  if (!found.a_case) return absent(found, options);
-  print_text(found);
+  if (!family) return no_family(families, options.subject);
+  Found found;
+  if (!options.plugin.empty()) {
+    found = find_case(families, *family, options);
+    if (!found.a_case) return absent(*family, found, options);
+  }
+  print_case(*family, options, found);
   return kFine;
 }
 
 int replay_command(std::span<const Family> families, const Options& options) {
   const Family* family = family_of(families, options.subject);
-  if (!family) return complain(cat("case: want a name such as F/add/f32, got ", options.subject));
-  print_family(*family, options.subject);
-  std::fflush(stdout);
+  if (!family) return no_family(families, options.subject);
   const Found found = find_case(families, *family, options);
-  if (!found.a_case) return absent(found, options);
-  print_text(found);
-  std::fflush(stdout);
+  if (!found.a_case) return absent(*family, found, options);
+  print_case(*family, options, found);
   const Record record = run_case(*found.a_case, found.target);
   std::printf("  verdict  %s%s%s\n  judged   %llu\n", verdict_name(record.verdict),
-              record.text.empty() ? "" : ": ", record.text.c_str(),
+              record.text.empty() ? "" : ": ", cli::printable(record.text, true).c_str(),
               static_cast<unsigned long long>(record.judged));
   if (record.worst > 0)
     std::printf("  worst    %s of its bound\n", number_text(record.worst).c_str());

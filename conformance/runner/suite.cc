@@ -210,6 +210,12 @@ void run_shuffled(Run& run, Sink& sink, Console& console, size_t n_threads) {
   }
 }
 
+// With the path as it was given, for this terminal.
+std::string replay_tail_of(Facts facts, const std::string& path) {
+  facts.plugin_file = path;
+  return replay_tail(facts);
+}
+
 void run_cases(Run& run, Console& console, const std::string& folder) {
   Sink sink(run, console, folder);
   std::vector<std::string> plain, timed;
@@ -217,7 +223,8 @@ void run_cases(Run& run, Console& console, const std::string& folder) {
     (level_of(run, name) == kTimedLevel ? timed : plain).push_back(name);
   const size_t n_threads = run.options.jobs > 0 ? size_t(run.options.jobs)
                                                 : std::max<size_t>(1, available_processors() / 2);
-  console.start(run.report.facts, run.report.listed);
+  console.start(run.report.facts, run.report.listed,
+                replay_tail_of(run.report.facts, run.options.plugin));
   run_shares(run, plain, n_threads, false, sink.watch(), run.report.problems);
   run_shares(run, timed, 1, false, sink.watch(), run.report.problems);
   if (run.options.depth == "deep") run_shuffled(run, sink, console, n_threads);
@@ -225,16 +232,33 @@ void run_cases(Run& run, Console& console, const std::string& folder) {
     run.report.records.push_back(sink.records[name]);
 }
 
+// Each pattern of a waiver has to match a case of the whole suite; what it is about may lie outside
+// of this run.
+void check_waivers(Run& run) {
+  const bool whole =
+      run.options.depth != "smoke" && run.options.level == kTimedLevel && !is_part(run.options);
+  const auto idle = idle_patterns(run.waivers, run.report.listed);
+  if (idle.empty() && !whole) return;
+  std::vector<std::string> suite = run.listing.cases, bad;
+  if (!whole) {
+    Job job = job_of(run.families, run.options);
+    job.depth = job.depth == "smoke" ? "standard" : job.depth;
+    job.load = run.listing.job.load, job.load_text = run.listing.job.load_text;
+    suite = list_cases(run.families, job, run.options.limits).cases;
+  }
+  for (std::string& text : bad_patterns(run.waivers, suite)) bad.push_back(std::move(text));
+  run.report.problems.insert(run.report.problems.end(), bad.begin(), bad.end());
+  const auto never = idle_patterns(run.waivers, suite);
+  std::vector<std::string> elsewhere;
+  for (const std::string& one : idle)
+    if (std::find(never.begin(), never.end(), one) == never.end()) elsewhere.push_back(one);
+  if (!elsewhere.empty())
+    run.report.notes.push_back(cat("waivers not judged in this run: ", join(elsewhere)));
+}
+
 Status prepare(Run& run, const std::string& command_line) {
   FRL_LET(run.data, read_suite_data(data_folder()));
-  if (!run.options.profile.empty() && !run.data.profiles.find(run.options.profile)) {
-    std::vector<std::string> names;
-    for (const Profile& profile : run.data.profiles.profiles) names.push_back(profile.name);
-    return Status(Code::invalid_argument,
-                  cat("--profile: want one of ", join(names), ", got ", run.options.profile));
-  }
-  if (!fs::exists(run.options.plugin))
-    return Status(Code::not_found, cat("plugin: there is no file ", run.options.plugin));
+  FRL_TRY(run.data.profiles.check(run.options.profile));
   auto all = run.data.waivers;
   if (!run.options.waivers.empty()) {
     FRL_LET(const auto own, read_waivers(run.options.waivers, true));
@@ -245,17 +269,9 @@ Status prepare(Run& run, const std::string& command_line) {
   fill_facts(run, command_line);
   run.report.problems = run.listing.problems;
   run.waivers = waivers_for(all, run.report.facts, run.report.notes);
-  // Another list lacks cases that a waiver may be about.
-  if (run.options.depth != "smoke" && run.options.level == kTimedLevel && !is_part(run.options))
-    for (std::string& bad : bad_patterns(run.waivers, run.listing.cases))
-      run.report.problems.push_back(std::move(bad));
-  return select(run);
-}
-
-// With the path as it was given, for this terminal.
-std::string replay_tail_of(Facts facts, const std::string& path) {
-  facts.plugin_file = path;
-  return replay_tail(facts);
+  FRL_TRY(select(run));
+  check_waivers(run);
+  return {};
 }
 
 }  // namespace
@@ -263,12 +279,12 @@ std::string replay_tail_of(Facts facts, const std::string& path) {
 int run_suite(std::span<const Family> families, const Options& options,
               const std::string& command_line) {
   Run run{families, options, {}, {}, {}, {}};
+  Console console(families, ::isatty(1));
   if (Status status = prepare(run, command_line); !status.ok()) return complain(status.message());
   std::error_code code;
   if (!options.report.empty() && !fs::create_directories(options.report, code) && code)
     return complain(cat("--report: ", options.report, ": ", code.message()));
   const Facts& facts = run.report.facts;
-  Console console(families, ::isatty(1), replay_tail_of(facts, options.plugin));
   run_cases(run, console, options.report);
   std::sort(run.report.problems.begin(), run.report.problems.end());
   run.report.problems.erase(std::unique(run.report.problems.begin(), run.report.problems.end()),

@@ -12,12 +12,16 @@
 #include "conformance/runner/verify.h"
 #include "core/base/bytes.h"
 #include "core/base/text.h"
+#include "tools/options/printable.h"
 
 namespace ferrule::conformance {
 namespace {
 
 namespace fs = std::filesystem;
 using Faults = std::vector<std::string>;
+
+constexpr uintmax_t kMostReportBytes = 256 << 20;
+constexpr size_t kMostFaults = 50, kMostFaultBytes = 1000;  // of the console
 
 void same(Faults& faults, const char* what, const std::string& want, const std::string& got) {
   if (want != got)
@@ -70,10 +74,26 @@ void check_judgement(const Report& report, const SuiteData& suite, std::span<con
        report.facts.must_pass_hash);
 }
 
+// Of a regular file that is no larger than any report.
 Result<std::string> text_of(const std::string& path) {
+  std::error_code code;
+  if (fs::is_directory(path, code) || (fs::exists(path, code) && !fs::is_regular_file(path, code)))
+    return Status(Code::invalid_argument, cat("report: ", path, ": want a file"));
+  const auto size_bytes = fs::file_size(path, code);
+  if (!code && size_bytes > kMostReportBytes)
+    return Status(Code::invalid_argument,
+                  cat("report: ", path, ": want at most ", kMostReportBytes >> 20, " MiB, got ",
+                      size_bytes >> 20));
   FRL_LET(const MappedFile file, MappedFile::open(path));
   const Bytes bytes = file.bytes();
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// A report is a stranger's: shown, not obeyed, and no more of it than a person reads.
+void print_faults(const Faults& faults) {
+  for (size_t i = 0; i < faults.size() && i < kMostFaults; ++i)
+    std::printf("  - %s\n", cli::printable(faults[i].substr(0, kMostFaultBytes), false).c_str());
+  if (faults.size() > kMostFaults) std::printf("  +%zu more\n", faults.size() - kMostFaults);
 }
 
 }  // namespace
@@ -92,12 +112,13 @@ Faults faults_of(const Read& read, const SuiteData& suite, std::span<const Famil
 }
 
 int verify_command(std::span<const Family> families, const Options& options) {
-  const bool is_folder = fs::is_directory(options.subject);
+  std::error_code code;
+  const bool is_folder = fs::is_directory(options.subject, code);
   const std::string file = is_folder ? options.subject + "/report.jsonl" : options.subject;
   const auto text = text_of(file);
-  if (!text.ok()) return complain(cat(file, ": ", text.status().message()));
+  if (!text.ok()) return complain(text.status().message());
   const auto read = parse_report(*text);
-  if (!read.ok()) return complain(cat(file, ": ", read.status().message()));
+  if (!read.ok()) return complain(cat("report: ", file, ": ", read.status().message()));
   const auto suite = read_suite_data(data_folder());
   if (!suite.ok()) return complain(suite.status().message());
   Faults faults = faults_of(*read, *suite, families);
@@ -111,15 +132,17 @@ int verify_command(std::span<const Family> families, const Options& options) {
   const Facts& facts = read->report.facts;
   if (!options.plugin.empty())
     same(faults, "plugin hash", sha256_of_file(options.plugin), facts.plugin_hash);
-  for (const std::string& fault : faults) std::printf("  - %s\n", fault.c_str());
+  print_faults(faults);
   if (!faults.empty()) return std::printf("NOT a sound report\n"), kJudgedBad;
   const std::string badge =
       read->report.judgement.badge.empty() ? "no badge" : read->report.judgement.badge;
-  std::printf(
-      "%s %s on %s: %s\nplugin %s\nsound: %zu cases, each with its end; hashes, counts and badge "
-      "hold\n",
-      facts.plugin_id.c_str(), facts.plugin_version.c_str(), facts.device.c_str(), badge.c_str(),
-      facts.plugin_hash.c_str(), read->report.listed.size());
+  std::fputs(cli::printable(
+                 cat(facts.plugin_id, " ", facts.plugin_version, " on ", facts.device, ": ", badge,
+                     "\nplugin ", facts.plugin_hash, "\nsound: ", read->report.listed.size(),
+                     " cases, each with its end; hashes, counts and badge hold\n"),
+                 true)
+                 .c_str(),
+             stdout);
   return kFine;
 }
 

@@ -21,6 +21,11 @@ bool is_date(const std::string& text) {
   return true;
 }
 
+size_t matches(const std::string& glob, const std::vector<std::string>& names) {
+  return size_t(std::count_if(names.begin(), names.end(),
+                              [&](const std::string& name) { return glob_matches(glob, name); }));
+}
+
 Result<Waiver> read_waiver(const DataRow& row, bool own) {
   FRL_TRY(row.only({"plugin", "device", "cases", "reason", "owner", "url", "expires"}));
   if (row.kind != "waiver")
@@ -72,7 +77,15 @@ std::vector<Waiver> waivers_for(const std::vector<Waiver>& all, const Facts& fac
                                 std::vector<std::string>& notes) {
   std::vector<Waiver> out;
   for (const Waiver& waiver : all) {
-    if (waiver.plugin != facts.plugin_id || !glob_matches(waiver.device, facts.device)) continue;
+    const bool other_plugin = waiver.plugin != facts.plugin_id;
+    if (other_plugin || !glob_matches(waiver.device, facts.device)) {
+      if (waiver.own)
+        notes.push_back(cat("waiver ", waiver.place, ": it is about ",
+                            other_plugin ? "plugin " : "device ",
+                            other_plugin ? waiver.plugin : waiver.device, ", this is ",
+                            other_plugin ? facts.plugin_id : facts.device));
+      continue;
+    }
     if (waiver.expires < facts.date.substr(0, 10))
       notes.push_back(cat("waiver ", waiver.place, ": it expired on ", waiver.expires,
                           " and is ignored; ", waiver.owner, ": ", waiver.url));
@@ -103,18 +116,26 @@ Record excuse(Record record, const std::vector<Waiver>& waivers) {
   return record;
 }
 
-std::vector<std::string> bad_patterns(const std::vector<Waiver>& waivers,
-                                      const std::vector<std::string>& listed) {
+std::vector<std::string> idle_patterns(const std::vector<Waiver>& waivers,
+                                       const std::vector<std::string>& listed) {
   std::vector<std::string> out;
   for (const Waiver& waiver : waivers)
+    for (const std::string& glob : waiver.cases)
+      if (matches(glob, listed) == 0) out.push_back(cat(waiver.place, ": ", glob));
+  return out;
+}
+
+std::vector<std::string> bad_patterns(const std::vector<Waiver>& waivers,
+                                      const std::vector<std::string>& suite) {
+  std::vector<std::string> out;
+  for (const std::string& idle : idle_patterns(waivers, suite))
+    out.push_back(cat("waiver ", idle, " matches no case of the suite"));
+  for (const Waiver& waiver : waivers)
     for (const std::string& glob : waiver.cases) {
-      const size_t n =
-          size_t(std::count_if(listed.begin(), listed.end(),
-                               [&](const std::string& name) { return glob_matches(glob, name); }));
-      if (n == 0) out.push_back(cat("waiver ", waiver.place, ": ", glob, " matches no case"));
-      if (n > kFew && n > listed.size() / kLargestShare)
-        out.push_back(cat("waiver ", waiver.place, ": ", glob, " matches ", n, " of ",
-                          listed.size(), " cases; want at most one in ", kLargestShare));
+      const size_t n = matches(glob, suite);
+      if (n > kFew && n > suite.size() / kLargestShare)
+        out.push_back(cat("waiver ", waiver.place, ": ", glob, " matches ", n, " of ", suite.size(),
+                          " cases; want at most one in ", kLargestShare));
     }
   return out;
 }

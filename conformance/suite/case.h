@@ -77,6 +77,5 @@ struct Family {
 
 // Rows of families.def, in order of id.
 std::span<const Family> families();
-const Family* find_family(std::string_view case_name);
 
 }  // namespace ferrule::conformance

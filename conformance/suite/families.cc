@@ -18,12 +18,6 @@ constexpr std::array kVerdictNames = {"pass",    "fail",        "not_claimed",  
 
 std::span<const Family> families() { return kFamilies; }
 
-const Family* find_family(std::string_view case_name) {
-  for (const Family& family : kFamilies)
-    if (case_name.size() > 1 && case_name[0] == family.id && case_name[1] == '/') return &family;
-  return nullptr;
-}
-
 const char* verdict_name(Verdict verdict) { return kVerdictNames[size_t(verdict)]; }
 
 Verdict parse_verdict(std::string_view name) {

@@ -55,6 +55,10 @@ Status unknown_key(const std::string& key) {
 
 std::span<const KeyRow> config_keys() { return kKeys; }
 
+bool Config::is_path(std::string_view key) {
+  return key == "plugins.folders" || key == "placement.lock";
+}
+
 Config::Config() {
   for (const KeyRow& row : kKeys)
     settings_[row.name] = {
@@ -104,8 +108,9 @@ Status Config::set(const std::string& key, const std::string& value, const std::
 Status Config::set_list(const std::string& key, std::vector<std::string> values,
                         const std::string& origin) {
   std::error_code code;
-  if (key == "plugins.folders")
-    for (std::string& path : values) path = fs::absolute(path, code).lexically_normal().string();
+  if (is_path(key))
+    for (std::string& path : values)
+      if (!path.empty()) path = fs::absolute(path, code).lexically_normal().string();
   Setting setting{std::move(values), origin};
   FRL_TRY(check(key, setting));
   settings_[key] = std::move(setting);

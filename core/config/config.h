@@ -59,6 +59,7 @@ class Config {
   const std::map<std::string, Setting, std::less<>>& settings() const { return settings_; }
 
  private:
+  static bool is_path(std::string_view key);
   Status check(const std::string& key, const Setting& setting) const;
   static Result<std::vector<std::string>> toml_values(const std::string& key,
                                                       const std::string& value);

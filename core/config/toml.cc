@@ -74,9 +74,10 @@ Status Config::add_toml(std::string_view text, const std::string& name, const st
   std::vector<Flattened> found;
   FRL_TRY(flatten(parsed.table(), "", name, 0, found));
   for (Flattened& flat : found) {
-    if (flat.key == "plugins.folders")
+    if (is_path(flat.key))
       for (std::string& path : flat.setting.values)
-        path = (std::filesystem::path(folder) / path).lexically_normal().string();
+        if (!path.empty())
+          path = (std::filesystem::path(folder) / path).lexically_normal().string();
     if (Status s = check(flat.key, flat.setting); !s.ok())
       return std::move(s).within(flat.setting.origin);
   }

@@ -19,6 +19,7 @@ struct Profile {
   std::array<int64_t, FRL_BOOL + 1> flops{};  // by element type
 
   Profile& operator+=(const Profile& other);
+  bool operator==(const Profile&) const = default;
   int64_t all_flops() const;
 };
 

@@ -4,11 +4,6 @@
 
 namespace ferrule {
 
-bool takes_host_addresses(const DeviceRow& row) {
-  constexpr uint32_t kWanted = FRL_SPACE_HOST_VISIBLE | FRL_SPACE_ADDRESS;
-  return (row.spaces[0].flags & kWanted) == kWanted;
-}
-
 Status copy_now(Device& device, std::span<const frl_copy> copies) {
   FRL_LET(const auto queue, device.open_queue());
   frl_submit request{};

@@ -53,9 +53,6 @@ class ParameterStore {
   std::map<Key, Held> held_;
 };
 
-// True if kernels of the device take plain host addresses.
-bool takes_host_addresses(const DeviceRow& row);
-
 // Runs copies on a queue of their own and waits.
 Status copy_now(Device& device, std::span<const frl_copy> copies);
 

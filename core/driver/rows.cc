@@ -231,4 +231,9 @@ uint64_t DeviceRow::claims_hash() const {
   return h;
 }
 
+bool takes_host_addresses(const DeviceRow& row) {
+  constexpr uint32_t kWanted = FRL_SPACE_HOST_VISIBLE | FRL_SPACE_ADDRESS;
+  return !row.spaces.empty() && (row.spaces[0].flags & kWanted) == kWanted;
+}
+
 }  // namespace ferrule

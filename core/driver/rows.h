@@ -57,6 +57,9 @@ struct DeviceRow {
   uint64_t claims_hash() const;  // of everything a claim row says
 };
 
+// True if kernels of the device take plain host addresses.
+bool takes_host_addresses(const DeviceRow& row);
+
 // Owned text of an frl_str; empty for n == 0.
 //   errors  invalid_argument for more than 64 KiB, a null pointer or a NUL inside
 Result<std::string> read_text(const frl_str& text, const char* what);

@@ -77,7 +77,8 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
   candidate.launches_saved = before.launches - after.launches;
   const Answer answer = match_claims(context.device, graph, node, context.options.gate.compute);
   if (!refusal.refused()) refusal = answer.refusal;
-  if (!refusal.refused() && !gate.fuse)
+  // What only changes places needs no gain.
+  if (!refusal.refused() && !gate.fuse && !(before == after))
     refusal = {Code::no_benefit, cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ",
                                      context.device.cost.minimum_gain_ps)};
   if (!refusal.refused()) refusal = ask_plugin(graph, context, node, answer.compute);

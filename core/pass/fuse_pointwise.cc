@@ -167,7 +167,7 @@ std::string when(const PassContext& context) {
 extern const Pass fuse_pointwise;
 const Pass fuse_pointwise = {
     .name = "fuse_pointwise",
-    .doc = "pointwise nodes of one shape become one region",
+    .doc = "MarkElementwiseRegions: pointwise nodes of one shape become one region",
     .when = when,
     .run = [](Graph& graph, PassContext& context) -> Result<bool> {
       const auto claim = limited_claim(context, FRL_OP_pointwise);

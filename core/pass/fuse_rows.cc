@@ -7,15 +7,6 @@
 namespace ferrule {
 namespace {
 
-std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId> nodes) {
-  std::vector<SourceId> out;
-  for (NodeId id : nodes)
-    out.insert(out.end(), graph.node(id).sources.begin(), graph.node(id).sources.end());
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
 // One run of rows over a graph. Every region gets a place in the old order: behind its operands,
 // before its users. A region with tees stands where the first of them was made.
 class Fusing {

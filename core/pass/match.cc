@@ -10,6 +10,9 @@ namespace ferrule {
 
 Pattern any(uint32_t slot) { return {.slot = slot}; }
 Pattern lit(double number) { return {.what = Pattern::What::literal, .number = number}; }
+Pattern about(double number) {
+  return {.what = Pattern::What::literal, .number = number, .rounded = true};
+}
 Pattern number(uint32_t slot) {
   return {.what = Pattern::What::literal, .any_number = true, .slot = slot};
 }
@@ -21,9 +24,10 @@ Pattern activation(uint32_t slot, Pattern operand) {
 }
 Pattern as(uint32_t slot, Pattern pattern) { return pattern.named = 1 + slot, pattern; }
 Pattern tee(uint32_t slot, Pattern pattern) { return pattern.tee = true, as(slot, pattern); }
-Pattern maybe(OpId op, Pattern pattern) {
-  return {.what = Pattern::What::maybe, .op = op, .operands = {std::move(pattern)}};
+Pattern one_of(std::vector<Pattern> patterns) {
+  return {.what = Pattern::What::one_of, .operands = std::move(patterns)};
 }
+Pattern maybe(OpId op, Pattern pattern) { return one_of({pat(op, {pattern}), pattern}); }
 
 namespace {
 
@@ -52,6 +56,15 @@ bool is_splat(const Tensor& tensor, double* value) {
 // 0 and -0 are two numbers: x + -0 is x, x + 0 is not.
 bool same_number(double a, double b) { return a == b && std::signbit(a) == std::signbit(b); }
 
+// Within one rounding of the type, or within seven digits, as authors write constants.
+bool near_number(double a, double b, Type type) {
+  const double step = type == Type::f64    ? 1e-12
+                      : type == Type::f16  ? 0x1p-10
+                      : type == Type::bf16 ? 0x1p-7
+                                           : 1e-6;
+  return std::abs(a - b) <= step * std::abs(b);
+}
+
 bool is_activation(const Node& node) {
   const OpRow* row = find_op(node.op);
   return row && row->form == Form::pointwise && row->max_operands == 1 &&
@@ -71,7 +84,11 @@ class Matcher {
   Matcher(Graph& graph, const std::vector<uint32_t>* uses, Match* out)
       : graph_(graph), uses_(uses), out_(out) {}
 
-  bool root(NodeId id, const Pattern& pattern) { return node(id, pattern, nullptr); }
+  bool root(NodeId id, const Pattern& pattern) {
+    if (pattern.what != Pattern::What::one_of) return node(id, pattern, nullptr);
+    return std::any_of(pattern.operands.begin(), pattern.operands.end(),
+                       [&](const Pattern& each) { return root(id, each); });
+  }
 
  private:
   bool solve(const Goal* goal) {
@@ -85,11 +102,12 @@ class Matcher {
       case Pattern::What::literal:
         if (!fits_literal(id, pattern)) return false;
         return pattern.any_number ? kept(pattern.slot, id, goal->next) : solve(goal->next);
-      case Pattern::What::maybe: {
-        const Goal inner{&pattern.operands[0], id, goal->user, goal->next};
-        const Pattern around = pat(pattern.op, {pattern.operands[0]});
-        return made(id, around, *goal) || solve(&inner);
-      }
+      case Pattern::What::one_of:
+        for (const Pattern& each : pattern.operands) {
+          const Goal inner{&each, id, goal->user, goal->next};
+          if (solve(&inner)) return true;
+        }
+        return false;
       default:
         return made(id, pattern, *goal);
     }
@@ -148,8 +166,9 @@ class Matcher {
   bool fits_literal(ValueId id, const Pattern& pattern) const {
     const Tensor* literal = graph_.literal(id);
     double value = 0;
-    return literal && is_splat(*literal, &value) &&
-           (pattern.any_number || same_number(value, pattern.number));
+    if (!literal || !is_splat(*literal, &value)) return false;
+    if (pattern.rounded) return near_number(value, pattern.number, literal->element());
+    return pattern.any_number || same_number(value, pattern.number);
   }
 
   bool is_matched(NodeId id) const {
@@ -186,6 +205,10 @@ class Matcher {
 };
 
 }  // namespace
+
+bool Match::is_about(size_t slot, double wanted) const {
+  return near_number(number(slot), wanted, graph.type(values[slot]).type);
+}
 
 bool match(Graph& graph, const std::vector<uint32_t>* uses, NodeId root, const Pattern& pattern,
            Match* out) {

@@ -12,10 +12,11 @@ namespace ferrule {
 
 // What a place of a pattern wants. A slot that occurs twice wants the same value twice.
 struct Pattern {
-  enum class What { any, literal, op, activation, maybe } what = What::any;
+  enum class What { any, literal, op, activation, one_of } what = What::any;
   OpId op = 0;
   double number = 0;        // literal: a splat of this number
   bool any_number = false;  // literal: a splat of some number, taken
+  bool rounded = false;     // literal: the number as the literal's type and an author may round it
   uint32_t slot = 0;        // any, literal: where the match keeps the value; activation: the op
   uint32_t named = 0;       // op, activation: 1 + the slot that keeps its first result
   bool tee = false;         // its first result may be used elsewhere: it is a result of the region
@@ -24,6 +25,7 @@ struct Pattern {
 
 Pattern any(uint32_t slot);
 Pattern lit(double number);
+Pattern about(double number);   // written with seven digits or more, or as many as the type has
 Pattern number(uint32_t slot);  // a literal splat, kept
 Pattern pat(OpId op, std::vector<Pattern> operands);
 // A pointwise op with one operand and default attributes, kept.
@@ -31,6 +33,8 @@ Pattern activation(uint32_t slot, Pattern operand);
 // `pattern`, its result kept: any(slot) elsewhere is this value again.
 Pattern as(uint32_t slot, Pattern pattern);
 Pattern tee(uint32_t slot, Pattern pattern);
+// The first of these that fits with all the rest.
+Pattern one_of(std::vector<Pattern> patterns);
 // The op around `pattern`, or `pattern` alone.
 Pattern maybe(OpId op, Pattern pattern);
 
@@ -47,8 +51,13 @@ struct Match {
     return graph.node(nodes[i]);
   }  // in the order of the pattern, root first
   double number(size_t slot) const { return graph.literal(values[slot])->at_f64(0); }
+  // The literal in this slot is about `number`.
+  bool is_about(size_t slot, double number) const;
   bool has(size_t slot) const { return slot < values.size() && values[slot] != kNoValue; }
-  const Node& maker(size_t slot) const { return *graph.maker(values[slot]); }
+  const Node& maker(size_t slot) const {
+    return *graph.maker(values[slot]);
+  }  // void once one emits
+  const Shape& shape(size_t slot) const { return graph.shape(values[slot]); }
 };
 
 // Commutative ops match both ways.
@@ -69,7 +78,8 @@ struct FusionRow {
 Result<bool> fuse_rows(Graph& graph, PassContext& context, const char* pass,
                        std::span<const FusionRow> rows);
 
-// A rule for any target: replaces the root by what `result` gives if the type is the same.
+// A rule for any target: replaces the root by what `result` gives if the type is the same. No
+// value, or an emission that a shape rule refuses: the rule does not fit.
 struct Rule {
   Pattern pattern;
   Result<ValueId> (*result)(Match&);
@@ -77,5 +87,11 @@ struct Rule {
 // keeps: what is matched may be used elsewhere too.
 enum class Inner { keeps, swallows };
 Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner = Inner::keeps);
+// Lists of rules one after the other, so that later ones see what earlier ones made.
+Result<bool> rewrite_in_turn(Graph& graph, std::initializer_list<std::span<const Rule>> lists,
+                             Inner inner);
+
+// What all these nodes come from.
+std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId> nodes);
 
 }  // namespace ferrule

@@ -87,8 +87,7 @@ std::vector<std::string> pipeline(const DeviceRow& row, const FuseOptions& optio
   const PassContext context{row, 0, options, kNoRefusal, report};
   std::vector<std::string> names;
   for (const Row& p : kPasses)
-    if (p.group == Group::canonical || why_off(*p.pass, context).empty())
-      names.push_back(p.pass->name);
+    if (why_off(*p.pass, context).empty()) names.push_back(p.pass->name);
   return names;
 }
 

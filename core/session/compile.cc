@@ -42,9 +42,14 @@ Graph with_known_inputs(const Graph& graph, const Node& node, const Graph& body)
   return out;
 }
 
+std::string body_scope(const std::string& scope, const std::string& names, size_t body) {
+  return cat(scope, names, "/", body, ": ");
+}
+
 class Compilation {
  public:
-  Compilation(Graph graph, const CompileContext& context) : context_(context) {
+  Compilation(Graph graph, const CompileContext& context, std::string scope)
+      : context_(context), scope_(std::move(scope)) {
     parts_.graph = std::move(graph);
   }
 
@@ -54,13 +59,13 @@ class Compilation {
     for (const Target& target : context_.targets) report.targets.push_back(target.id);
     FRL_TRY(canonicalise(parts_.graph, context_.options, report.canonical, read_parameters,
                          context_.targets.empty() ? nullptr : context_.targets[0].row));
-    FRL_LET(report.placement, place(parts_.graph, context_.targets, context_.options.gate.compute));
+    const auto lock = context_.lock ? context_.lock->lock() : nullptr;
+    FRL_LET(report.placement,
+            place(parts_.graph, context_.targets, context_.options, {lock.get(), scope_}));
     for (size_t t = 0; t < context_.targets.size(); ++t) {
-      const auto refuse = [&](const Block& block) {
-        return context_.entries[t]->driver->refuse(context_.entries[t]->number, block);
-      };
+      const Target& target = context_.targets[t];
       FRL_LET(FuseReport fusion,
-              fuse(parts_.graph, *context_.targets[t].row, int32_t(t), context_.options, refuse));
+              fuse(parts_.graph, *target.row, int32_t(t), context_.options, target.refuse));
       report.fusion.push_back(std::move(fusion));
     }
     parts_.devices = context_.devices;
@@ -95,9 +100,10 @@ class Compilation {
   }
 
   Status compile_bodies(const Node& node, size_t i, std::set<std::string>* read_parameters) {
-    for (const Body& body : node.bodies) {
-      FRL_LET(auto executable, compile_graph(with_known_inputs(parts_.graph, node, *body), context_,
-                                             read_parameters));
+    for (size_t b = 0; b < node.bodies.size(); ++b) {
+      Compilation body(with_known_inputs(parts_.graph, node, *node.bodies[b]), context_,
+                       body_scope(scope_, parts_.graph.source_text(node), b));
+      FRL_LET(auto executable, body.run(read_parameters));
       parts_.bodies[i].push_back(std::move(executable));
     }
     return {};
@@ -149,6 +155,7 @@ class Compilation {
   }
 
   const CompileContext& context_;
+  const std::string scope_;  // of node names in a placement lock
   Executable::Parts parts_;
   std::vector<bool> view_;
 };
@@ -206,9 +213,20 @@ Result<CompileContext> make_compile_context(const Runtime& runtime) {
   FRL_LET(const auto allowed, runtime.allowed());
   for (const Runtime::Allowed& a : allowed) {
     FRL_LET(auto device, a.device->driver->open(a.device->number));
-    context.targets.push_back({a.device->id, &a.device->row(), a.also});
+    const auto refuse = [entry = a.device](const Block& region) {
+      return entry->driver->refuse(entry->number, region);
+    };
+    context.targets.push_back({a.device->id, &a.device->row(), a.also, refuse});
     context.entries.push_back(a.device);
     context.devices.push_back(std::move(device));
+  }
+  const std::string& path = runtime.config().text("placement.lock");
+  const bool renew = runtime.config().boolean("placement.lock_write");
+  if (renew && path.empty())
+    return Status(Code::invalid_argument,
+                  "placement.lock_write: want a file in placement.lock, got none");
+  if (!path.empty()) {
+    FRL_LET(context.lock, LockFile::open(path, renew));
   }
   context.check_plans = runtime.check_plans();
 #ifndef NDEBUG
@@ -219,7 +237,24 @@ Result<CompileContext> make_compile_context(const Runtime& runtime) {
 
 Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const CompileContext& context,
                                                         std::set<std::string>* read_parameters) {
-  return Compilation(std::move(graph), context).run(read_parameters);
+  FRL_LET(auto executable, Compilation(std::move(graph), context, "").run(read_parameters));
+  if (context.lock)
+    FRL_TRY(context.lock->keep(
+        [&](PlacementLock& lock) { return add_placements(lock, *executable, context.targets); }));
+  return executable;
+}
+
+bool add_placements(PlacementLock& lock, const Executable& executable,
+                    std::span<const Target> targets, const std::string& scope) {
+  bool news = lock.add(executable.report().placement, targets, scope);
+  const Graph& graph = executable.graph();
+  for (uint32_t i = 0; i < graph.n_nodes(); ++i) {
+    const auto& bodies = executable.bodies(NodeId(i));
+    const std::string names = graph.source_text(graph.node(NodeId(i)));
+    for (size_t b = 0; b < bodies.size(); ++b)
+      news |= add_placements(lock, *bodies[b], targets, body_scope(scope, names, b));
+  }
+  return news;
 }
 
 }  // namespace ferrule

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/dispatch/executable.h"
+#include "core/place/lock.h"
 #include "core/session/runtime.h"
 
 namespace ferrule {
@@ -36,6 +37,7 @@ struct CompileContext {
   FuseOptions options;
   std::shared_ptr<ParameterStore> parameters = std::make_shared<ParameterStore>();
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
+  std::shared_ptr<LockFile> lock;  // null: costs alone decide
   bool check_plans = false;
 };
 
@@ -49,5 +51,10 @@ Result<FuseOptions> fuse_options(const Config& config);
 //   errors  unsupported (placement), or those of plugins, with the model's node names
 Result<std::shared_ptr<const Executable>> compile_graph(
     Graph graph, const CompileContext& context, std::set<std::string>* read_parameters = nullptr);
+
+// How an executable and the bodies of its control flow were placed, put into `lock`; names in a
+// body have the node around it in front: "loop1 (Loop)/0: ". True if any of it was news.
+bool add_placements(PlacementLock& lock, const Executable& executable,
+                    std::span<const Target> targets, const std::string& scope = {});
 
 }  // namespace ferrule

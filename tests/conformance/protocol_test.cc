@@ -142,7 +142,21 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Passing{"plugins/cpu.so", "A,C,D,J,K,L,M,O,P,S,T", 200},
                     Passing{"examples/template.so", "A,C,D,J,K,L,M,O,P,S,T", 120},
                     Passing{"test_plugins/c11.so", "A,C,D,J,K,L,M,O,P,S,T", 120},
-                    Passing{"test_plugins/discrete.so", "A,C,J,K,L,M,O,S,T", 120}));
+                    Passing{"test_plugins/discrete.so", "A,C,D,J,K,L,M,O,P,S,T", 120}));
+
+// The badge of the least profile is within reach of a plugin that claims hardly more.
+class Badge : public testing::TestWithParam<const char*> {};
+TEST_P(Badge, IsGiven) {
+  const Folder folder;
+  const Said said =
+      run("ferrule-conformance",
+          cat(FRL_BUILD_DIR "/test_plugins/", GetParam(),
+              ".so --profile pointwise-minimal --level 4 --report ", folder.at("report")));
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_EQ(report_in(folder).judgement.badge, "pointwise-minimal L4");
+}
+INSTANTIATE_TEST_SUITE_P(Least, Badge, testing::Values("c11", "discrete"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(Null, FailsEveryProfile) {
   const Folder folder;

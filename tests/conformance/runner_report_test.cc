@@ -190,6 +190,30 @@ TEST_F(Reports, ARunThatWasCutShortNamesItsCaseAndDoesNotVerify) {
   EXPECT_THAT(said.text, HasSubstr("cut short"));
 }
 
+TEST_F(Reports, OfAStrangerAreBoundedAndShown) {
+  const Folder copy;
+  const std::string large = copy.write("large.jsonl", "{");
+  fs::resize_file(large, uintmax_t{300} << 20);
+  const Said bounded = run("fake_suite", "verify " + large);
+  EXPECT_EQ(bounded.code, 2);
+  EXPECT_EQ(bounded.text,
+            cat("ferrule-conformance: report: ", large, ": want at most 256 MiB, got 300\n"));
+  const std::string binary = copy.write("binary.jsonl", "\x7f\x1b[2J\xff\n");
+  const Said escaped = run("fake_suite", "verify " + binary);
+  EXPECT_EQ(escaped.code, 2);
+  EXPECT_THAT(escaped.text,
+              testing::AllOf(HasSubstr("\\x7f\\x1b[2J\\xff"), Not(HasSubstr("\x1b"))));
+  Report report = report_in(*folder);
+  report.problems = {"\x1b]0;owned\x07"};
+  const Said fault =
+      run("fake_suite", "verify " + copy.write("report.jsonl", to_json_lines(report)));
+  EXPECT_EQ(fault.code, 1);
+  EXPECT_THAT(fault.text, Not(HasSubstr("\x1b")));
+  const Said missing = run("fake_suite", "verify /no/such/report");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_EQ(missing.text.find("/no/such/report"), missing.text.rfind("/no/such/report"));
+}
+
 TEST(Markup, EscapesWhatXmlForbids) {
   EXPECT_EQ(escaped("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
   EXPECT_EQ(escaped("\xC3\xA9\xF0\x9F\x94\xA9"), "\xC3\xA9\xF0\x9F\x94\xA9");

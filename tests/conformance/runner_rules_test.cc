@@ -195,10 +195,26 @@ TEST(Waivers, AreAboutOnePluginAndItsDevices) {
   EXPECT_THAT(waivers_for(waivers_of(kWaiver), facts, notes), IsEmpty());
 }
 
+TEST(Waivers, OfTheCallersOwnThatAreAboutOthersAreSaid) {
+  const Folder folder;
+  const auto own = read_waivers(folder.write("w.toml", kWaiver), true);
+  ASSERT_TRUE(own.ok());
+  Facts facts = good_report().facts;
+  std::vector<std::string> notes;
+  facts.device = "x";
+  EXPECT_THAT(waivers_for(*own, facts, notes), IsEmpty());
+  facts = good_report().facts, facts.plugin_id = "com.example.y";
+  EXPECT_THAT(waivers_for(*own, facts, notes), IsEmpty());
+  EXPECT_THAT(notes, ElementsAre("waiver w.toml:1: it is about device x:*, this is x",
+                                 "waiver w.toml:1: it is about plugin com.example.x, this is "
+                                 "com.example.y"));
+}
+
 TEST(Waivers, PatternsThatFitNothingOrTooMuchFail) {
   const auto mine = waivers_of(kWaiver);
   std::vector<std::string> listed(500, "F/sub/f32");
-  EXPECT_THAT(bad_patterns(mine, listed), ElementsAre(HasSubstr("F/add/* matches no case")));
+  EXPECT_THAT(bad_patterns(mine, listed),
+              ElementsAre(HasSubstr("F/add/* matches no case of the suite")));
   listed.resize(520, "F/add/f32");
   EXPECT_THAT(bad_patterns(mine, listed), IsEmpty());
   listed.resize(700, "F/add/f32");

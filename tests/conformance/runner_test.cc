@@ -125,6 +125,7 @@ TEST(Runner, ExitCodes) {
   EXPECT_EQ(run("ferrule-conformance", "--help").code, 0);
   const Said absent = run("ferrule-conformance", cat(kTemplate, " --device 7"));
   EXPECT_EQ(absent.code, 3) << absent.text;
+  EXPECT_THAT(absent.text, HasSubstr("device: want one of 0 (template), got 7"));
 }
 
 TEST(Runner, WhatCannotBeALibraryIsBadUsage) {
@@ -157,6 +158,39 @@ TEST(Runner, ExplainAndReplayAreAboutOneCase) {
   EXPECT_THAT(fine.text, AllOf(HasSubstr("verdict  pass"), HasSubstr("judged   10")));
   EXPECT_EQ(run("fake_suite", cat("replay F/add/f32/nothing ", kTemplate)).code, 1);
   EXPECT_EQ(run("fake_suite", cat("replay F/none ", kTemplate)).code, 2);
+}
+
+TEST(Runner, ExplainAndReplayShowTheRegionBeforeItRuns) {
+  const Said crashed = run("fake_suite", cat("replay F/add/f32/crash ", kTemplate));
+  EXPECT_THAT(crashed.text, AllOf(HasSubstr("its region"), HasSubstr("touch nothing")));
+  const Said listed = run("ferrule-conformance", cat("list ", kTemplate, " --case 'F/softmax/*'"));
+  const std::string name = listed.text.substr(0, listed.text.find('\n'));
+  const Said told = run("ferrule-conformance", cat("explain ", name, " ", kTemplate));
+  EXPECT_EQ(told.code, 0) << told.text;
+  EXPECT_THAT(told.text, AllOf(HasSubstr("input f32["), HasSubstr("softmax"), HasSubstr("axis=-1"),
+                               HasSubstr("return")));
+}
+
+constexpr const char* kWaivers = R"([[waiver]]
+plugin = "org.ferrule.template"
+device = "template"
+cases = ["F/add/f32/crash", "G/pointwise/a", "F/none/*"]
+reason = "known"
+owner = "jane"
+url = "https://example.com/1"
+expires = 2999-12-31
+)";
+
+TEST(Runner, WaiversOfAPartialRunAreJudgedOrNamed) {
+  const Folder folder;
+  const std::string file = folder.write("w.toml", kWaivers);
+  const Ran ran = run_fake(cat("--case F/add/f32/crash --waivers ", file));
+  EXPECT_EQ(record_of(ran.report, "F/add/f32/crash").verdict, Verdict::xfail);
+  EXPECT_THAT(ran.report.notes,
+              ElementsAre("waivers not judged in this run: w.toml:1: G/pointwise/a"));
+  EXPECT_THAT(ran.report.problems,
+              testing::Contains("waiver w.toml:1: F/none/* matches no case of the suite"));
+  EXPECT_EQ(ran.said.code, 1);
 }
 
 TEST(Runner, QualityWarningsCountAtTheirOwnLevelOnly) {

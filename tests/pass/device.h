@@ -13,6 +13,7 @@ inline DeviceRow device_claiming(const std::vector<std::string>& names) {
   row.name = "test";
   row.spaces = {{FRL_SPACE_DEVICE | FRL_SPACE_HOST_VISIBLE | FRL_SPACE_ADDRESS, 64, 0, 0, 0}};
   row.cost.dispatch_ps = 1'000'000, row.cost.memory_ps_per_kib = 100'000;
+  row.cost.minimum_gain_ps = 1;
   row.cost.arithmetic = {{FRL_F32, FRL_COMPUTE_IEEE, 1'000'000'000}};
   frl_operand any{};
   any.types = (FRL_BIT(FRL_BOOL) << 1) - 2, any.layouts = FRL_LAYOUT_DENSE,

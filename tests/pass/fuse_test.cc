@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/pass/match.h"
 #include "tests/pass/device.h"
 
 namespace ferrule {
@@ -35,6 +36,48 @@ bool has_op(const Graph& graph, OpId op, size_t n_members = 0) {
   for (const Node& node : graph.nodes())
     if (node.op == op && (n_members == 0 || node.bodies[0]->n_nodes() == n_members)) return true;
   return false;
+}
+
+bool matches(const char* text, size_t node, const Pattern& pattern) {
+  Graph graph = graph_on_device(text);
+  Match found{graph};
+  const auto uses = graph.count_uses();
+  return match(graph, &uses, NodeId(node), pattern, &found);
+}
+
+TEST(Match, WantsTheFirstResult) {
+  constexpr const char* kText = R"(graph "g"
+    %x = input f32[4] "x"
+    %v, %i = topk %x {k=2}
+    %y = neg %i
+    %z = neg %v
+    return %y "y", %z "z")";
+  const Pattern pattern = pat(FRL_OP_neg, {tee(1, pat(FRL_OP_topk, {any(0)}))});
+  EXPECT_FALSE(matches(kText, 1, pattern));
+}
+
+TEST(Match, TakesANodeOnce) {
+  constexpr const char* kText = R"(graph "g"
+    %x = input f32[4] "x"
+    %n = neg %x
+    %y = mul %n, %n
+    return %y "y")";
+  EXPECT_FALSE(
+      matches(kText, 1, pat(FRL_OP_mul, {pat(FRL_OP_neg, {any(0)}), pat(FRL_OP_neg, {any(0)})})));
+  EXPECT_TRUE(matches(kText, 1, pat(FRL_OP_mul, {as(1, pat(FRL_OP_neg, {any(0)})), any(1)})));
+}
+
+TEST(Match, PeelsWhatMayBeThere) {
+  constexpr const char* kText = R"(graph "g"
+    %x = input f32[4] "x"
+    %n = neg %x
+    %c = cast %n {to=f64}
+    %y = exp %c
+    %z = exp %x
+    return %y "y", %z "z")";
+  const Pattern pattern = pat(FRL_OP_exp, {maybe(FRL_OP_cast, pat(FRL_OP_neg, {any(0)}))});
+  EXPECT_TRUE(matches(kText, 2, pattern));
+  EXPECT_FALSE(matches(kText, 3, pattern));
 }
 
 TEST(Fuse, NodesOfTwoDevicesDoNotFuse) {

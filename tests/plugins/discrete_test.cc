@@ -19,7 +19,7 @@ constexpr const char* kMatmul = R"(graph "g"
 
 struct Bench {
   Log log;
-  std::shared_ptr<Driver> driver = load("discrete", &log);
+  std::shared_ptr<Driver> driver = load("discrete_counted", &log);
   std::shared_ptr<Device> device;
   std::unique_ptr<Queue> queue;
   Bench() {
@@ -293,7 +293,8 @@ INSTANTIATE_TEST_SUITE_P(All, Discrete, testing::ValuesIn(kScenarios),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(DiscreteSlots, EachIsCalledBySomeScenario) {
-  void* library = ::dlopen(FRL_BUILD_DIR "/test_plugins/discrete.so", RTLD_NOW | RTLD_LOCAL);
+  void* library =
+      ::dlopen(FRL_BUILD_DIR "/test_plugins/discrete_counted.so", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
   const auto calls =
       reinterpret_cast<const char* (*)(uint32_t, uint64_t*)>(::dlsym(library, "discrete_calls"));

@@ -27,29 +27,8 @@ if(FERRULE_SANITIZE)
   add_link_options(-fsanitize=${FERRULE_SANITIZE})
 endif()
 
-# frl_plugin(name sources... [LINK libraries...]): plugins/<name>.so against plugin-api alone. It
-# exports the entry and nothing else, unless EXPORTS_ALL says so: a template of the C++ library that a
-# plugin exports as unique is never unmapped again.
-function(frl_plugin name)
-  cmake_parse_arguments(P "EXPORTS_ALL" "OUTPUT" "LINK" ${ARGN})
-  add_library(plugin_${name} MODULE ${P_UNPARSED_ARGUMENTS})
-  target_include_directories(plugin_${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(plugin_${name} PRIVATE Threads::Threads ${P_LINK})
-  target_link_options(plugin_${name} PRIVATE -Wl,-Bsymbolic -Wl,--no-undefined -Wl,-z,defs)
-  if(NOT P_EXPORTS_ALL AND NOT APPLE AND NOT WIN32)
-    target_link_options(plugin_${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/tools/cmake/plugin.map)
-  endif()
-  if(FERRULE_SANITIZE)
-    # A sanitizer's runtime is the host's; its symbols stay undefined in a plugin built by clang.
-    target_link_options(plugin_${name} PRIVATE -Wl,-z,undefs)
-  endif()
-  if(NOT P_OUTPUT)
-    set(P_OUTPUT ${PROJECT_BINARY_DIR}/plugins)
-    set_property(GLOBAL APPEND PROPERTY FERRULE_PLUGINS plugin_${name})
-  endif()
-  set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
-                        LIBRARY_OUTPUT_DIRECTORY ${P_OUTPUT})
-endfunction()
+set(FERRULE_PLUGIN_API ${PROJECT_SOURCE_DIR})
+include(${CMAKE_CURRENT_LIST_DIR}/plugin.cmake)
 
 # frl_test(folder [LABELS ...] [LINK libraries...]): tests/<folder>/*.cc as one GoogleTest program.
 function(frl_test folder)

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -34,39 +33,6 @@ std::vector<std::string> own_folders() {
 
 }  // namespace
 
-bool Arguments::has(const std::string& name) const {
-  return std::any_of(given_.begin(), given_.end(), [&](const auto& g) { return g.first == name; });
-}
-
-std::string Arguments::text(const std::string& name, const std::string& fallback) const {
-  const auto all = list(name);
-  return all.empty() ? fallback : all.back();
-}
-
-std::vector<std::string> Arguments::list(const std::string& name) const {
-  std::vector<std::string> out;
-  for (const auto& [given, value] : given_)
-    if (given == name) out.push_back(value);
-  return out;
-}
-
-Result<int64_t> Arguments::integer(const std::string& name, int64_t fallback, int64_t least) const {
-  if (!has(name)) return fallback;
-  const auto value = parse_int(text(name));
-  if (value && *value >= least) return *value;
-  const std::string want =
-      least == INT64_MIN ? "an integer" : cat("an integer of ", least, " or more");
-  return Status(Code::invalid_argument, cat(name, ": want ", want, ", got ", text(name)));
-}
-
-Result<double> Arguments::tolerance(const std::string& name, double fallback) const {
-  if (!has(name)) return fallback;
-  if (const auto value = parse_double(text(name)); value && std::isfinite(*value) && *value >= 0)
-    return *value;
-  return Status(Code::invalid_argument,
-                cat(name, ": want a finite number of 0 or more, got ", text(name)));
-}
-
 Result<std::pair<std::string, std::string>> name_and_value(const std::string& text,
                                                            const char* option) {
   const size_t at = text.find('=');
@@ -89,6 +55,10 @@ Result<Config> make_config(const Arguments& arguments) {
       FRL_TRY(config.set_list("targets.order", targets, "flag --target"));
     } else if (name == "--threads") {
       FRL_TRY(config.set("threads.count", value, "flag --threads"));
+    } else if (name == "--lock") {
+      FRL_TRY(config.set_list("placement.lock", {value}, "flag --lock"));
+    } else if (name == "--lock-write") {
+      FRL_TRY(config.set("placement.lock_write", "true", "flag --lock-write"));
     } else if (name == "--plugins") {
       folders.push_back(value);
     }

@@ -2,61 +2,19 @@
 // row in main.cc.
 #pragma once
 
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/session/session.h"
 #include "tools/ferrule/print.h"
+#include "tools/options/options.h"
 
 namespace ferrule::cli {
 
-struct OptionRow {
-  const char* name;   // "--input", or "MODEL" for a positional argument
-  const char* value;  // "NAME=FILE"; null: a switch
-  const char* doc;
-  bool many = false;
-  bool required = false;
-};
-
-// Parsed arguments of one call.
-class Arguments {
- public:
-  using Given = std::vector<std::pair<std::string, std::string>>;
-  const Given& given() const { return given_; }  // in the order of the command line
-  void add(std::string name, std::string value) {
-    given_.emplace_back(std::move(name), std::move(value));
-  }
-  bool has(const std::string& name) const;
-  std::string text(const std::string& name, const std::string& fallback = {}) const;
-  std::vector<std::string> list(const std::string& name) const;
-  //   errors  invalid_argument naming the option
-  Result<int64_t> integer(const std::string& name, int64_t fallback,
-                          int64_t least = INT64_MIN) const;
-  // A tolerance: finite, 0 or more.
-  Result<double> tolerance(const std::string& name, double fallback) const;
-
- private:
-  Given given_;
-};
-
-struct Command {
-  const char* name;
-  const char* doc;
-  std::vector<OptionRow> options;
+struct Command : CommandRow {
   Result<int> (*run)(const Arguments&);  // the exit code
 };
-
-struct Parsed {
-  const Command* command = nullptr;  // null: print the text
-  Arguments arguments;
-  std::string text;  // help or the version
-};
-// Options that every command has, before it or behind it: --config, --target, --threads, --plugins,
-// --set, --json.
-//   errors  invalid_argument with what was wanted
-Result<Parsed> parse(std::span<char* const> words, std::span<const Command* const> commands);
 
 // ---- what commands share ----
 

@@ -16,6 +16,8 @@ constexpr OptionRow kOptions[] = {
     {"--shape", "NAME=1,2,3", "the shape of a made-up input, where the model leaves it open", true},
     {"--state", "IN=OUT",
      "an input that keeps its value from run to run, and the output that renews it", true},
+    {"--lock", "FILE", "which device runs which node; written if there is no such file"},
+    {"--lock-write", nullptr, "the lock is written anew, whatever it says"},
 };
 
 std::string number(double x) { return std::isnan(x) ? "nan" : format("%.6g", x); }

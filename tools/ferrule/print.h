@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
+#include "tools/options/printable.h"
 
 namespace ferrule::cli {
 
@@ -18,9 +19,6 @@ void print_text(std::string_view text);
 
 // As printf, to a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
-
-// Control characters and broken UTF-8 as \xNN.
-std::string printable(std::string_view text, bool keep_lines);
 
 // "ferrule: MESSAGE" on stderr, in one line of bounded length; gives the exit code of its code.
 int complain(const Status& status);

@@ -124,7 +124,8 @@ std::string explain_json(const Session& session, const Executable& executable) {
     out += cat(out.back() == '[' ? "" : ", ", passes_json(report));
   const Plan& plan = executable.plan();
   out +=
-      cat("],\n \"placement\": ", placement_json(executable),
+      cat("],\n \"predicted_ps\": ", executable.report().placement.predicted_ps,
+          ",\n \"placement\": ", placement_json(executable),
           ",\n \"regions\": ", regions_json(executable),
           ",\n \"candidates\": ", candidates_json(executable), ",\n \"gate\": \"",
           gate_mode_name(session.context().options.gate.mode),

@@ -70,6 +70,27 @@ void append_fusions(std::string& out, const Executable& executable) {
     out += cat("  and ", n_rejected - shown, " more (--format json has all)\n");
 }
 
+// How many nodes each device runs, and each one that a device of targets.also had to take.
+void append_placement(std::string& out, const Session& session, const Executable& executable) {
+  const Placement& placement = executable.report().placement;
+  const auto& targets = session.context().targets;
+  out += cat("placement  predicted ", microseconds(placement.predicted_ps), "\n");
+  for (size_t t = 0; t < targets.size(); ++t) {
+    size_t n = 0;
+    for (const PlacedNode& node : placement.nodes) n += !node.view && node.device == int32_t(t);
+    out += cat("  ", targets[t].id, "  ", n, n == 1 ? " node" : " nodes",
+               targets[t].also ? ", by targets.also" : "", "\n");
+    for (const PlacedNode& node : placement.nodes) {
+      if (!targets[t].also || node.view || node.device != int32_t(t)) continue;
+      out += cat("    ", node.nodes, " as ", node.op);
+      for (size_t other = 0; other < targets.size(); ++other)
+        if (!targets[other].also)
+          out += cat("; ", targets[other].id, ": ", node.options[other].refusal.text);
+      out += "\n";
+    }
+  }
+}
+
 }  // namespace
 
 std::string explain_text(const Session& session, const Executable& executable) {
@@ -96,6 +117,7 @@ std::string explain_text(const Session& session, const Executable& executable) {
   };
   passes(executable.report().canonical);
   for (const FuseReport& report : executable.report().fusion) passes(report);
+  append_placement(out, session, executable);
   out += "regions\n";
   append_regions(out, executable, "  ");
   append_fusions(out, executable);

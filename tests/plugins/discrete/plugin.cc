@@ -30,7 +30,8 @@ constexpr frl_operand kNonzero[] = {{f32, 0, dense, 0, 0, 1, 1, 0, 0},
 constexpr frl_operand kPointwise[] = {
     {f32, 0, dense | FRL_LAYOUT_STRIDED, FRL_BROADCAST_ANY, 1, 0, kMostRank, FRL_OPERAND_REPEAT, 0},
     {f32, 0, dense, 0, 1, 0, kMostRank, FRL_OPERAND_RESULT | FRL_OPERAND_REPEAT, 0}};
-constexpr uint32_t kMembers[] = {FRL_OP_identity, FRL_OP_relu, FRL_OP_add, FRL_OP_mul};
+constexpr uint32_t kMembers[] = {FRL_OP_identity, FRL_OP_neg, FRL_OP_relu,
+                                 FRL_OP_add,      FRL_OP_sub, FRL_OP_mul};
 constexpr frl_claim claim(uint32_t op, frl_rows operands, uint32_t error) {
   frl_claim c{};
   c.op = op, c.shapes = FRL_SHAPES_STATIC | FRL_SHAPES_BOUNDED, c.compute = FRL_COMPUTE_IEEE,
@@ -185,6 +186,7 @@ FRL_ENTRY(const frl_offer* offer, frl_error* error) {
   return discrete::fail(error, FRL_INCOMPATIBLE, "minor: want 0 to 0"), nullptr;
 }
 
+#ifdef DISCRETE_COUNTED
 // For the tests: how often slot `i` was called and what it is called; null behind the last.
 FRL_EXPORT const char* discrete_calls(uint32_t i, uint64_t* n);
 const char* discrete_calls(uint32_t i, uint64_t* n) {
@@ -197,3 +199,4 @@ const char* discrete_calls(uint32_t i, uint64_t* n) {
   *n = discrete::calls[i];
   return kNames[i];
 }
+#endif

@@ -8,6 +8,10 @@ float apply(uint32_t op, float a, float b) {
   switch (op) {
     case FRL_OP_relu:
       return a > 0 || a != a ? a : 0;
+    case FRL_OP_neg:
+      return -a;
+    case FRL_OP_sub:
+      return a - b;
     case FRL_OP_add:
       return a + b;
     case FRL_OP_mul:
@@ -54,8 +58,10 @@ void matmul_rows(void* arg, const frl_worker* worker) {
   auto* line = static_cast<float*>(worker->scratch);
   for (int64_t i = worker->id; i < w.m; i += worker->n) {
     for (int64_t j = 0; j < p.n; ++j) {
-      line[j] = 0;
-      for (int64_t t = 0; t < p.k; ++t) line[j] += w.stage[i * p.k + t] * w.packed[j * p.k + t];
+      // In double, and rounded once: the claim is one eps.
+      double sum = 0;
+      for (int64_t t = 0; t < p.k; ++t) sum += double(w.stage[i * p.k + t]) * w.packed[j * p.k + t];
+      line[j] = float(sum);
     }
     std::memcpy(w.y + i * p.n, line, uint64_t(p.n) * 4);
   }

@@ -1,0 +1,89 @@
+// Norms take in what stands around them: casts from 16 bits and back, scale, shift.
+//
+// Scale and shift are of the normalised axes alone. One that varies along others is a modulation,
+// which has kinds of its own; so is one of more axes that is computed at run time.
+#include "core/pass/match.h"
+
+namespace ferrule {
+namespace {
+
+enum Slot : uint32_t { kX, kFactor, kNorm };
+constexpr size_t kScalePlace = 1, kShiftPlace = 2;
+
+// `given` as one number for each of the last axes of x; no value: it is something else.
+Result<ValueId> fitted(Graph& graph, ValueId x, int64_t n_axes, ValueId given) {
+  const Shape &shape = graph.shape(x), &from = graph.shape(given);
+  const int64_t extra = int64_t(from.rank()) - n_axes;
+  if (extra < 0 || !from.is_exact() || (extra > 0 && !graph.known(given))) return kNoValue;
+  std::vector<int64_t> extents;
+  for (int64_t axis = -int64_t(from.rank()); axis < 0; ++axis) {
+    const bool inside = axis >= -n_axes;
+    if (from.from_end(axis) != (inside ? shape.from_end(axis) : 1)) return kNoValue;
+    if (inside) extents.push_back(from.from_end(axis));
+  }
+  if (extra == 0) return given;
+  return graph.emit(FRL_OP_reshape,
+                    Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, extents), {given});
+}
+
+// The norm with the factor as a further operand; a scale can't follow a shift.
+Result<ValueId> with_factor(Match& m, size_t place) {
+  const Node norm = m.maker(kNorm);
+  if (norm.operands.size() > place) return kNoValue;
+  const int64_t n_axes = norm.attributes.i(FRL_AT_layer_norm_axes_n);
+  FRL_LET(const ValueId factor, fitted(m.graph, m[kX], n_axes, m[kFactor]));
+  if (factor == kNoValue) return kNoValue;
+  std::vector<ValueId> operands = norm.operands;
+  operands.resize(place, kNoValue), operands.push_back(factor);
+  return m.graph.emit(norm.op, norm.attributes, std::move(operands));
+}
+Result<ValueId> with_scale(Match& m) { return with_factor(m, kScalePlace); }
+Result<ValueId> with_shift(Match& m) { return with_factor(m, kShiftPlace); }
+
+// The value before it was widened from `type`; itself if it was not.
+ValueId before_cast(const Graph& graph, ValueId id, Type type) {
+  const Node* maker = graph.maker(id);
+  const bool widened =
+      maker && maker->op == FRL_OP_cast && graph.type(maker->operands[0]).type == type;
+  return widened ? graph.resolve(maker->operands[0]) : id;
+}
+
+// The kind widens 16 bits by itself. Factors may stay wide.
+Result<ValueId> without_casts(Match& m) {
+  const Node norm = m.maker(kNorm);
+  const Type type = m.graph.type(m.graph.node(m.root).results[0]).type;
+  const bool narrow = type == Type::f16 || type == Type::bf16;
+  if (!narrow || m.graph.type(m[kNorm]).type != Type::f32) return kNoValue;
+  std::vector<ValueId> operands;
+  for (ValueId id : norm.operands)
+    operands.push_back(id == kNoValue ? id : before_cast(m.graph, m.graph.resolve(id), type));
+  return m.graph.emit(norm.op, norm.attributes, std::move(operands));
+}
+
+Pattern layer_norm() { return as(kNorm, pat(FRL_OP_layer_norm, {any(kX)})); }
+Pattern rms_norm() { return as(kNorm, pat(FRL_OP_rms_norm, {any(kX)})); }
+
+const Rule kCasts[] = {
+    {pat(FRL_OP_cast, {one_of({layer_norm(), rms_norm()})}), without_casts},
+};
+const Rule kScales[] = {
+    {pat(FRL_OP_mul, {one_of({layer_norm(), rms_norm()}), any(kFactor)}), with_scale},
+};
+const Rule kShifts[] = {
+    {pat(FRL_OP_add, {layer_norm(), any(kFactor)}), with_shift},
+};
+
+}  // namespace
+
+extern const Pass widen_norm;
+const Pass widen_norm = {
+    .name = "widen_norm",
+    .doc = "norms take in their scale and shift, and casts around them",
+    .when = [](const PassContext&) { return std::string(); },
+    .run =
+        [](Graph& g, PassContext&) {
+          return rewrite_in_turn(g, {kCasts, kScales, kShifts, kCasts}, Inner::swallows);
+        },
+};
+
+}  // namespace ferrule
