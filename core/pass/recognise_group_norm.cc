@@ -15,7 +15,7 @@ constexpr size_t kScalePlace = 1, kShiftPlace = 2;
 Result<ValueId> group_norm(Match& m) {
   const Node& norm = m.maker(kNorm);
   const Shape &x = m.shape(kX), &grouped = m.shape(kGrouped);
-  const bool fits = norm.operands.size() == 1 && x.rank() >= 3 && x.is_exact() &&
+  const bool fits = norm.operands.size() == 1 && x.rank() >= 2 && x.is_exact() &&
                     grouped.rank() >= 3 && grouped[0] == x[0] &&
                     norm.attributes.i(FRL_AT_layer_norm_axes_n) == int64_t(grouped.rank()) - 2;
   if (!fits || (m.has(kUnit) && !m.is_splat_of(kUnit, 1)) ||
