@@ -23,12 +23,13 @@ Pattern query_gradient() {
 }
 
 bool swaps_last(const Graph& graph, const Node& node) {
+  if (node.op != FRL_OP_transpose) return false;
   const auto& order = node.attributes.list(FRL_AT_transpose_order);
   const auto rank = int64_t(order.size());
   for (int64_t axis = 0; axis < rank; ++axis)
     if (order[size_t(axis)] != (axis == rank - 2 ? -1 : axis == rank - 1 ? -2 : axis - rank))
       return false;
-  return node.op == FRL_OP_transpose && rank >= 2 && graph.shape(node.results[0]).rank() >= 2;
+  return rank >= 2 && graph.shape(node.results[0]).rank() >= 2;
 }
 
 class Backward {
