@@ -23,11 +23,12 @@ Pattern query_gradient() {
 }
 
 bool swaps_last(const Node& node) {
+  if (node.op != FRL_OP_transpose) return false;
   const auto& order = node.attributes.list(FRL_AT_transpose_order);
   const auto rank = int64_t(order.size());
   for (int64_t axis = -rank; axis < 0; ++axis)
     if (order[size_t(axis + rank)] != (axis == -2 ? -1 : axis == -1 ? -2 : axis)) return false;
-  return node.op == FRL_OP_transpose && rank >= 2;
+  return rank >= 2;
 }
 
 class Backward {
