@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct ImportRequest {
   // Inputs that are state leaves, each with the output that is its next value.
   std::map<std::string, std::string> states;
   std::vector<std::string> outputs;  // wanted ones, in this order; empty: all
+  std::set<std::string> droppable;   // outputs that may come back as absent
   ImportLimits limits;
 };
 

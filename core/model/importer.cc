@@ -119,7 +119,8 @@ Status Importer::run() {
     if (entry.kind != Entry::Kind::tensor)
       return Status(Code::unsupported,
                     cat("output '", name, "': a sequence or an optional is not supported"));
-    root_.graph().add_output(entry.value.id, std::string(name));
+    root_.graph().add_output(entry.value.id, std::string(name),
+                             request.droppable.contains(std::string(name)));
   }
   for (const auto& [leaf, output] : request.states) {
     const auto input = root_.graph().find_input(leaf);

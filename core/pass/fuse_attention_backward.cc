@@ -8,8 +8,7 @@ namespace {
 
 constexpr const char* kName = "fuse_attention_backward";
 
-// Slots: 0 q, 1 k, 2 v, 3 dY, 4 weights P, 5 dP, 6 dS scaled, 7 scale, 8 and 9 transposed k and v,
-// 10 sum(dP P).
+// Slots: 0 q, 1 k, 2 v, 3 dY, 4 P, 5 dP, 6 dS scaled, 7 scale, 8 and 9 k and v swapped, 10 sum(dP P).
 Pattern weights() {
   const Pattern transposed = as(8, pat(FRL_OP_transpose, {any(1)}));
   return tee(4, pat(FRL_OP_softmax,

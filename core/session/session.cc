@@ -12,6 +12,7 @@ Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Runtime> runtime,
                                                SessionOptions options) {
   auto session = std::make_shared<Session>();
   FRL_TRY(check_states(model, options.states));
+  FRL_TRY(check_droppable(model, options.droppable));
   FRL_LET(session->context_, make_compile_context(*runtime));
   session->runtime_ = std::move(runtime), session->model_ = std::move(model),
   session->options_ = std::move(options);
@@ -43,7 +44,7 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
 Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors& inputs) {
   ImportRequest request;
   request.states = options_.states, request.outputs = options_.outputs;
-  request.parameters = parameters_;
+  request.parameters = parameters_, request.droppable = options_.droppable;
   FRL_LET(request.shapes, model_shapes(model_, options_.states, inputs));
   Result<Imported> imported = Status(Code::internal, "import: not asked");
   for (;;) {

@@ -205,8 +205,7 @@ Result<int> run(const Arguments& arguments) {
 std::vector<OptionRow> options() {
   std::vector<OptionRow> out(input_options().begin(), input_options().end());
   out.push_back({"--repeat", "N", "timed runs, after two that warm up"});
-  out.push_back(
-      {"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
+  out.push_back({"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
   return out;
 }
 
