@@ -23,6 +23,8 @@ struct ImportRequest {
   std::map<std::string, Shape> shapes;
   // Elements of inputs that determine shapes; the graph holds for these only.
   std::map<std::string, Tensor> values;
+  // Initialisers of the main graph that were set anew, in the model's type and shape.
+  std::map<std::string, Tensor> parameters;
   // Inputs that are state leaves, each with the output that is its next value.
   std::map<std::string, std::string> states;
   std::vector<std::string> outputs;  // wanted ones, in this order; empty: all

@@ -12,10 +12,12 @@ namespace frl {
 
 // What a part is cut as.
 struct PartRequest {
-  uint32_t kind = 0;                      // FRL_OP_pointwise, or the op of its one node
+  uint32_t kind =
+      0;  // FRL_OP_pointwise, the op of its one node, or a closed kind that its nodes mean
   uint32_t first_node = 0, n_nodes = 1;   // of the region's nodes
   std::vector<uint32_t> inputs, outputs;  // values; inputs may hold FRL_NO_VALUE
   std::vector<uint32_t> parameters;       // inputs that may be packed
+  std::vector<frl_attribute> attributes;  // of a closed kind, by slot
 };
 
 // The block of a part. All its inputs and outputs are dense and aligned to `align_bytes`.
@@ -40,7 +42,11 @@ class Part {
     for (uint32_t id : request.parameters) values[id].flags |= FRL_VALUE_PARAMETER;
     frl_region head = from;
     head.head.size = sizeof head, head.kind = request.kind;
-    head.first_attribute = head.n_attributes = 0;
+    std::vector<frl_attribute> attributes = rows<frl_attribute>(from, from.attributes);
+    head.first_attribute = uint32_t(attributes.size());
+    head.n_attributes = uint32_t(request.attributes.size());
+    attributes.insert(attributes.end(), request.attributes.begin(), request.attributes.end());
+    head.attributes = put(attributes);
     head.bodies = put(bodies), head.values = put(values), head.dims = put(dims);
     head.lists = put(lists);
     head.bytes = uint32_t(words_.size() * 8);

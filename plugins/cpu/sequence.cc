@@ -3,6 +3,7 @@
 #include "plugin-api/sdk/part.h"
 
 #include "plugins/cpu/copy.h"
+#include "plugins/cpu/parts.h"
 
 namespace cpu {
 namespace {
@@ -56,10 +57,16 @@ class Builder {
 
   Program build() && {
     const uint64_t inner = settle();
+    const PartFinder kinds(region_, uses_);
     for (uint32_t first = 0; first < body_.n_nodes;) {
+      if (auto request = kinds.at(first)) {
+        first += request->n_nodes;
+        add_step(flagged(std::move(*request)), inner);
+        continue;
+      }
       uint32_t end = first + 1;
-      while (end < body_.n_nodes && joins(first, end)) ++end;
-      add_step(first, end, inner);
+      while (end < body_.n_nodes && joins(first, end) && !kinds.at(end)) ++end;
+      add_step(request_of(first, end), inner);
       first = end;
     }
     out_.scratch_bytes = inner + most_scratch_;
@@ -97,7 +104,7 @@ class Builder {
                               region_.value(region_.node(b).results[0]).shape());
   }
 
-  void add_step(uint32_t first, uint32_t end, uint64_t scratch) {
+  frl::PartRequest request_of(uint32_t first, uint32_t end) const {
     frl::PartRequest request;
     request.first_node = body_.first_node + first, request.n_nodes = end - first;
     const bool pointwise = is_pointwise(region_, request.first_node);
@@ -108,6 +115,18 @@ class Builder {
       for (uint32_t id : node.results)
         if (!pointwise || is_used_behind(id, end)) request.outputs.push_back(id);
     }
+    return flagged(std::move(request));
+  }
+  // A packed input comes as an argument, to one step.
+  frl::PartRequest flagged(frl::PartRequest request) const {
+    for (uint32_t id : request.inputs)
+      if (id != FRL_NO_VALUE && out_.homes[id].argument >= 0 && uses_[id].size() == 1 &&
+          region_.value(id).is_parameter())
+        request.parameters.push_back(id);
+    return request;
+  }
+
+  void add_step(const frl::PartRequest& request, uint64_t scratch) {
     const frl::Part part(region_, request, kAlign);
     Step step;
     step.kernel = compile_region(context_, frl::Region(part.region()));
@@ -131,10 +150,6 @@ class Builder {
     const bool known = std::ranges::find(request.inputs, id) != request.inputs.end();
     if (pointwise && (id == FRL_NO_VALUE || known || is_inside(request, id))) return;
     request.inputs.push_back(id);
-    // A packed input comes as an argument, to one step.
-    if (id != FRL_NO_VALUE && out_.homes[id].argument >= 0 && uses_[id].size() == 1 &&
-        region_.value(id).is_parameter())
-      request.parameters.push_back(id);
   }
   bool is_inside(const frl::PartRequest& request, uint32_t id) const {
     for (uint32_t i = 0; i < request.n_nodes; ++i)

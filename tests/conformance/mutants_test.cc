@@ -34,7 +34,7 @@ std::string command(const char* name, const Mutant& row) {
              row.glob, "' --depth ", depth_of(row), " --jobs 1");
 }
 
-std::vector<Record> judged(const char* name, const Mutant& row) {
+std::vector<Record> judged_once(const char* name, const Mutant& row) {
   const Folder folder;
   const Said said =
       run("ferrule-conformance", cat(command(name, row), " --report ", folder.at("report")));
@@ -42,6 +42,21 @@ std::vector<Record> judged(const char* name, const Mutant& row) {
   if (!read.ok())
     return {{cat(row.family, "/"), Verdict::internal_error, cat("no report: ", said.text)}};
   return read->report.records;
+}
+
+// What could not be measured because the machine was busy is measured again.
+std::vector<Record> judged(const char* name, const Mutant& row) {
+  constexpr int kMostTries = 5;
+  std::vector<Record> records;
+  for (int i = 0; i < kMostTries; ++i) {
+    records = judged_once(name, row);
+    if (std::none_of(records.begin(), records.end(), [](const Record& r) {
+          return r.verdict == Verdict::resource_error &&
+                 r.text.find("the machine is busy") != std::string::npos;
+        }))
+      break;
+  }
+  return records;
 }
 
 // "" or why this is not the death that was meant.

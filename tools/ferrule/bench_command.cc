@@ -1,10 +1,11 @@
-// bench: how long a model takes, and what its memory is.
+// bench: how long a model takes, and what its memory is; and the same beside other settings.
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "core/base/text.h"
+#include "tools/ferrule/compare.h"
 #include "tools/ferrule/inputs.h"
 
 namespace ferrule::cli {
@@ -128,10 +129,66 @@ void print_summary(const Executable& executable, const Measured& m, uint64_t pac
   print_steps(executable, m.steps, 20);
 }
 
+// One side of a comparison, ready to run.
+struct Side {
+  ModelCall call;
+  Prepared prepared;
+  std::unique_ptr<Stream> stream;
+  std::vector<double> times_ms;
+
+  Status run(bool timed) {
+    const auto begin = Clock::now();
+    FRL_TRY(stream->run_into(*prepared.compiled, prepared.inputs, prepared.addresses));
+    if (timed) times_ms.push_back(ms_since(begin));
+    return {};
+  }
+  size_t kernels() const {
+    const Graph& graph = prepared.compiled->executable->graph();
+    return size_t(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                                [](const Node& node) { return !is_view(node); }));
+  }
+};
+
+Result<Side> open_side(const Arguments& arguments) {
+  FRL_LET(ModelCall call, open_call(arguments));
+  FRL_LET(Prepared prepared, prepare(call));
+  auto stream = std::make_unique<Stream>(call.session);
+  return Side{std::move(call), std::move(prepared), std::move(stream), {}};
+}
+
+// Both sides in turn, so that what the machine does beside them falls on both.
+Result<int> run_against(const Arguments& arguments, int64_t repeat) {
+  Arguments other = arguments;
+  for (const std::string& setting : arguments.list("--against")) other.add("--set", setting);
+  FRL_LET(Side own, open_side(arguments));
+  FRL_LET(Side against, open_side(other));
+  for (int64_t i = -2; i < repeat; ++i) {
+    FRL_TRY(own.run(i >= 0));
+    FRL_TRY(against.run(i >= 0));
+  }
+  const Graph& graph = own.prepared.compiled->executable->graph();
+  for (size_t i = 0; i < own.prepared.outputs.size(); ++i) {
+    const Comparison found =
+        compare(own.prepared.outputs[i], against.prepared.outputs[i], 1e-3, 1e-3);
+    if (!found.equal)
+      return Status(Code::internal, cat("output ", graph.outputs()[i].name,
+                                        ": want the same from both sides, ", found.text));
+  }
+  const double mine = median(own.times_ms), theirs = median(against.times_ms);
+  print(format(arguments.has("--json")
+                   ? "{\"median_ms\": %.6f, \"against_ms\": %.6f, \"ratio\": %.4f, \"kernels\": "
+                     "%zu, \"against_kernels\": %zu, \"pairs\": %zu}\n"
+                   : "median %.3f ms, against %.3f ms: ratio %.3f; kernels %zu, against %zu; %zu "
+                     "pairs\n",
+               mine, theirs, theirs / mine, own.kernels(), against.kernels(), own.times_ms.size()));
+  return kFine;
+}
+
 Result<int> run(const Arguments& arguments) {
   FRL_LET(const int64_t repeat, arguments.integer("--repeat", 10, 1));
   Arguments with_inputs = arguments;
   if (!with_inputs.has("--random-inputs")) with_inputs.add("--random-inputs", "0");
+  if (arguments.has("--against")) return run_against(with_inputs, repeat);
   const auto start = Clock::now();
   FRL_LET(ModelCall call, open_call(with_inputs));
   FRL_LET(const Prepared prepared, prepare(call));
@@ -148,6 +205,8 @@ Result<int> run(const Arguments& arguments) {
 std::vector<OptionRow> options() {
   std::vector<OptionRow> out(input_options().begin(), input_options().end());
   out.push_back({"--repeat", "N", "timed runs, after two that warm up"});
+  out.push_back(
+      {"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
   return out;
 }
 

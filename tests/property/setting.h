@@ -1,0 +1,28 @@
+// Random devices and options for the passes: claims, costs, limits, gate, passes switched off.
+#pragma once
+
+#include "core/pass/pass.h"
+#include "tests/property/grow.h"
+
+namespace ferrule::property {
+
+struct Setting {
+  std::vector<DeviceRow> devices;  // one or two
+  std::vector<int32_t> placed;     // device of node i % placed.size()
+  FuseOptions options;
+  uint64_t refuses = 0;  // the plugin refuses regions whose key this divides; 0: none
+
+  // The lines of a text case that say the same.
+  std::string text() const;
+};
+
+//   wanted  claims of a planted case; some devices have these alone
+Setting draw_setting(Chance& chance, std::span<const std::string> wanted);
+
+// All options that are the caller's: limits, gate, passes off.
+FuseOptions draw_options(Chance& chance);
+
+// A row by whose claims results of the reference are judged: every op correct to a few ulp.
+const DeviceRow& reference_row();
+
+}  // namespace ferrule::property
