@@ -34,7 +34,7 @@ Result<ValueId> by_channel(Graph& graph, const Shape& x, ValueId given) {
   const Shape& from = graph.shape(given);
   const int64_t rank = int64_t(x.rank()), channels = x[1];
   if (int64_t(from.rank()) < rank - 1 || int64_t(from.rank()) > rank ||
-      from.n_elements() != channels || from.from_end(1 - rank) != channels)
+      from.from_end(1 - rank) != channels)
     return kNoValue;
   return graph.emit(FRL_OP_reshape,
                     Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, {channels}), {given});

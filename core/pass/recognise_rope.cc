@@ -33,7 +33,7 @@ bool are_parts(const Match& m, Twos twos) {
 bool are_joined(const Match& m, Twos twos) {
   const Node& join = m.maker(kJoin);
   const Shape& shape = m.shape(kJoin);
-  return join.operands.size() == 2 && join.attributes.i(FRL_AT_concat_axis) == -1 &&
+  return join.attributes.i(FRL_AT_concat_axis) == -1 &&
          (twos == Twos::halves || (shape.back() == 2 && shape.rank() == m.shape(kX).rank() + 1));
 }
 

@@ -72,7 +72,7 @@ Result<ValueId> without_reshapes(Match& m) {
   while (row > 1 && axes < int64_t(x.rank()) && x.from_end(-axes - 1) > 0 &&
          row % x.from_end(-axes - 1) == 0)
     row /= x.from_end(-++axes);
-  if (row != 1 || axes == 0 || !x.is_exact()) return kNoValue;
+  if (row != 1 || !x.is_exact()) return kNoValue;
   Attributes attributes = norm.attributes;
   return m.graph.emit(norm.op, std::move(attributes.set_i(FRL_AT_layer_norm_axes_n, axes)),
                       {m[kX]});

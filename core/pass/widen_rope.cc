@@ -9,16 +9,13 @@ constexpr uint32_t kX = 0, kTurned = 1, kRest = 2, kRope = 3;
 
 Result<ValueId> partial(Match& m) {
   const Node rope = m.maker(kRope);
-  const Shape &x = m.shape(kX), &turned = m.shape(kTurned), &rest = m.shape(kRest);
+  const Shape& turned = m.shape(kTurned);
   const auto starts = [&](uint32_t slot) {
     const Attributes& a = m.maker(slot).attributes;
     const auto& steps = a.list(FRL_AT_slice_steps);
     return steps.empty() || steps.back() == 1 ? a.list(FRL_AT_slice_starts).back() : -1;
   };
-  const Node& join = m.graph.node(m.root);
-  const bool follows = join.operands.size() == 2 && join.attributes.i(FRL_AT_concat_axis) == -1 &&
-                       starts(kTurned) == 0 && starts(kRest) == turned.back() &&
-                       turned.back() + rest.back() == x.back() &&
+  const bool follows = starts(kTurned) == 0 && starts(kRest) == turned.back() &&
                        2 * m.graph.shape(rope.operands[1]).back() == turned.back();
   if (!follows) return kNoValue;
   return m.graph.emit(FRL_OP_rope, rope.attributes, {m[kX], rope.operands[1], rope.operands[2]});
