@@ -52,7 +52,7 @@ Status price_fused(const Graph& graph, const Target& target, size_t number,
   FuseOptions quick = options;
   quick.verify = false;
   quick.passes_off.insert("fold_weights");  // prices do not need the elements of weights
-  auto report = fuse(copy, *target.row, 0, quick, target.refuse);
+  auto report = fuse(copy, *target.row, 0, quick, target.refuse, target.estimate);
   if (!report.ok())
     return std::move(report).within(cat("placement: dry run on ", target.id)).status();
   std::vector<int64_t> alone(graph.n_nodes()), shares(graph.n_nodes());
@@ -61,7 +61,9 @@ Status price_fused(const Graph& graph, const Target& target, size_t number,
   std::vector<bool> once(copy.n_values());
   for (const Node& node : copy.nodes()) {
     if (node.device != 0 || (options.fusion && is_done_once(copy, node, once))) continue;
-    const int64_t time = time_ps(target.row->cost, profile_node(copy, node), options.gate.compute);
+    const int64_t time =
+        estimated_ps(copy, node, *target.row, target.estimate, options.gate.compute)
+            .value_or(time_ps(target.row->cost, profile_node(copy, node), options.gate.compute));
     spread(time, node.sources, alone, shares);
   }
   for (size_t i = 0; i < alone.size(); ++i)

@@ -6,14 +6,16 @@
 
 #include "core/base/text.h"
 #include "tools/ferrule/compare.h"
+#include "tools/ferrule/fusion_table.h"
 #include "tools/ferrule/inputs.h"
+#include "tools/ferrule/timing.h"
 
 namespace ferrule::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+using WallClock = std::chrono::steady_clock;
+double ms_since(WallClock::time_point start) {
+  return std::chrono::duration<double, std::milli>(WallClock::now() - start).count();
 }
 
 struct Prepared {
@@ -34,12 +36,6 @@ Result<Prepared> prepare(ModelCall& call) {
   for (const Output& output : graph.outputs()) out.outputs.emplace_back(graph.type(output.value));
   for (Tensor& tensor : out.outputs) out.addresses.push_back(tensor.mutable_data());
   return out;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 std::string regions_json(const Executable& executable, const std::vector<StepTime>& times) {
@@ -89,7 +85,7 @@ Status measure(Stream& stream, const Prepared& prepared, int64_t repeat, Measure
   Progress progress;
   for (int64_t i = -kWarm; i < repeat; ++i) {
     progress.show(cat("run ", i + kWarm + 1, " of ", repeat + kWarm));
-    const auto begin = Clock::now();
+    const auto begin = WallClock::now();
     FRL_TRY(stream.run_into(*prepared.compiled, prepared.inputs, prepared.addresses));
     if (i == -kWarm) out.first_ms = ms_since(begin);
     if (i >= 0) out.times_ms.push_back(ms_since(begin));
@@ -137,7 +133,7 @@ struct Side {
   std::vector<double> times_ms;
 
   Status run(bool timed) {
-    const auto begin = Clock::now();
+    const auto begin = WallClock::now();
     FRL_TRY(stream->run_into(*prepared.compiled, prepared.inputs, prepared.addresses));
     if (timed) times_ms.push_back(ms_since(begin));
     return {};
@@ -185,11 +181,14 @@ Result<int> run_against(const Arguments& arguments, int64_t repeat) {
 }
 
 Result<int> run(const Arguments& arguments) {
+  if (arguments.has("--fusion-table")) return run_fusion_table(arguments);
+  if (!arguments.has("MODEL"))
+    return Status(Code::invalid_argument, "bench: want MODEL or --fusion-table, got neither");
   FRL_LET(const int64_t repeat, arguments.integer("--repeat", 10, 1));
   Arguments with_inputs = arguments;
   if (!with_inputs.has("--random-inputs")) with_inputs.add("--random-inputs", "0");
   if (arguments.has("--against")) return run_against(with_inputs, repeat);
-  const auto start = Clock::now();
+  const auto start = WallClock::now();
   FRL_LET(ModelCall call, open_call(with_inputs));
   FRL_LET(const Prepared prepared, prepare(call));
   Stream stream(call.session);
@@ -204,7 +203,12 @@ Result<int> run(const Arguments& arguments) {
 
 std::vector<OptionRow> options() {
   std::vector<OptionRow> out(input_options().begin(), input_options().end());
+  for (OptionRow& row : out)
+    if (row.required) row.required = false;
   out.push_back({"--repeat", "N", "timed runs, after two that warm up"});
+  out.push_back({"--fusion-table", nullptr,
+                 "time each fusion of the target, fused and not, beside what the gate predicts"});
+  out.push_back({"--only", "PART", "of the fusion table: passes or cases that hold this text"});
   out.push_back({"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
   return out;
 }
