@@ -59,6 +59,10 @@ class Builder {
     const uint64_t inner = settle();
     const PartFinder kinds(region_, uses_);
     for (uint32_t first = 0; first < body_.n_nodes;) {
+      if (is_view(region_.node(body_.first_node + first))) {
+        ++first;
+        continue;
+      }
       if (auto request = kinds.at(first)) {
         first += request->n_nodes;
         add_step(flagged(std::move(*request)), inner);
@@ -84,9 +88,19 @@ class Builder {
       home.offset = end, end += aligned(uint64_t(region_.value(id).bytes()));
     };
     for (uint32_t id : body_.inputs) keep(id);
-    for (uint32_t i = 0; i < body_.n_nodes; ++i)
-      for (uint32_t id : region_.node(body_.first_node + i).results) keep(id);
+    for (uint32_t i = 0; i < body_.n_nodes; ++i) {
+      const frl::Node node = region_.node(body_.first_node + i);
+      if (is_view(node))
+        out_.homes[node.results[0]] = out_.homes[node.operands[0]];
+      else
+        for (uint32_t id : node.results) keep(id);
+    }
     return end;
+  }
+  // A reshape of dense elements that stay inside: the same bytes.
+  bool is_view(const frl::Node& node) const {
+    return node.op == FRL_OP_reshape && !is_inner_literal(node.operands[0]) &&
+           std::ranges::find(body_.outputs, node.results[0]) == body_.outputs.end();
   }
   void find_arguments() {
     for (size_t i = 0; i < region_.n_inputs(); ++i)

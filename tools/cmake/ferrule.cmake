@@ -30,6 +30,14 @@ endif()
 set(FERRULE_PLUGIN_API ${PROJECT_SOURCE_DIR})
 include(${CMAKE_CURRENT_LIST_DIR}/plugin.cmake)
 
+# frl_register(target [LABELS ...]): a GoogleTest program as one entry of CTest. One process for each test
+# would take longer to start them than they take; --gtest_filter picks one.
+function(frl_register target)
+  cmake_parse_arguments(T "" "" "LABELS" ${ARGN})
+  add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${target} PROPERTIES TIMEOUT 900 LABELS "${T_LABELS}")
+endfunction()
+
 # frl_test(folder [LABELS ...] [LINK libraries...]): tests/<folder>/*.cc as one GoogleTest program.
 function(frl_test folder)
   cmake_parse_arguments(T "" "" "LABELS;LINK" ${ARGN})
@@ -37,8 +45,5 @@ function(frl_test folder)
   add_executable(test_${folder} ${sources})
   target_link_libraries(test_${folder} PRIVATE test_precompiled GTest::gmock_main ${T_LINK})
   target_precompile_headers(test_${folder} REUSE_FROM test_precompiled)
-  if(T_LABELS)
-    set(T_LABELS LABELS ${T_LABELS})
-  endif()
-  gtest_discover_tests(test_${folder} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ${T_LABELS})
+  frl_register(test_${folder} LABELS ${T_LABELS})
 endfunction()
