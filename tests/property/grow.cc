@@ -13,8 +13,8 @@ using conformance::Style;
 using conformance::Subject;
 
 constexpr int64_t kMostElements = 700;  // of one value
-constexpr Type kTypes[] = {Type::f32, Type::f32, Type::f32, Type::f32,     Type::f64,
-                           Type::f16, Type::i32, Type::i64, Type::boolean, Type::bf16};
+constexpr Type kTypes[] = {Type::f32, Type::f32, Type::f32,     Type::f32,  Type::f64, Type::f16,
+                           Type::i32, Type::i64, Type::boolean, Type::bf16, Type::u8};
 constexpr OpId kTame[] = {FRL_OP_neg,     FRL_OP_abs,  FRL_OP_relu,       FRL_OP_tanh,
                           FRL_OP_sigmoid, FRL_OP_silu, FRL_OP_gelu,       FRL_OP_add,
                           FRL_OP_add,     FRL_OP_sub,  FRL_OP_mul,        FRL_OP_mul,
@@ -168,8 +168,17 @@ class Grower {
     return status;
   }
 
+  // Of every pass as often.
+  const Plant& any_plant() {
+    static const std::map<std::string, std::vector<size_t>> kByPass = [] {
+      std::map<std::string, std::vector<size_t>> out;
+      for (size_t i = 0; i < plants().size(); ++i) out[plants()[i].pass].push_back(i);
+      return out;
+    }();
+    return plants()[chance_.of(chance_.of(kByPass).second)];
+  }
   Status plant_case() {
-    const Plant& plant = chance_.of(plants());
+    const Plant& plant = any_plant();
     Sample sample{plant.graph, {}};
     for (ValueId id : plant.graph.inputs()) sample.inputs.push_back(tame(plant.graph.type(id)));
     if (chance_.with(0.5)) vary(sample);
@@ -296,9 +305,11 @@ class Grower {
       const Value& value = graph_.value(id);
       const bool droppable = std::count(droppable_.begin(), droppable_.end(), id);
       const bool sink = value.role == Role::computed && uses[i] == 0;
-      if (sink || droppable || (value.role == Role::computed && chance_.with(extra)))
+      if ((sink && !chance_.with(0.04)) || droppable ||
+          (value.role == Role::computed && chance_.with(extra)))
         graph_.add_output(id, cat("y", n++), droppable || chance_.with(0.05));
     }
+    if (n == 0) graph_.add_output(ValueId(graph_.n_values() - 1), "y0");
     Grown out{{std::move(graph_), std::move(inputs_)}, std::move(claims_), {}};
     for (const Node& node : out.sample.graph.nodes()) out.ops.push_back(node.op);
     return out;

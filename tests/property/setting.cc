@@ -85,6 +85,7 @@ Setting draw_setting(Chance& chance, std::span<const std::string> wanted) {
     for (int64_t i = chance.between(1, 6); i > 0; --i)
       out.placed.push_back(int32_t(chance.below(2)));
   }
+  out.canonical = !chance.with(0.08);
   if (chance.with(0.1)) out.refuses = uint64_t(chance.between(2, 5));
   return out;
 }
@@ -107,6 +108,8 @@ std::string Setting::text() const {
     for (const std::string& name : options.passes_off) out += " " + name;
     out += "\n";
   }
+  if (!canonical) out += "# not made canonical\n";
+  if (refuses) out += cat("# refuses every ", refuses, "\n");
   if (!options.fusion) out += "# fusion off\n";
   return out;
 }
