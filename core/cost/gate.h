@@ -28,4 +28,12 @@ struct GateAnswer {
 GateAnswer ask_gate(const Cost& cost, const Profile& before, const Profile& after,
                     const GateOptions& options);
 
+// The same where the device itself has said what the kernels of each side take; profiles then give
+// only what estimates leave out: one-time bytes, steps of the host, readback.
+struct Estimated {
+  int64_t before_ps = 0, after_ps = 0;
+};
+GateAnswer ask_gate(const Cost& cost, const Profile& before, const Profile& after,
+                    const GateOptions& options, const Estimated& kernels);
+
 }  // namespace ferrule

@@ -1,6 +1,7 @@
 // Writing region blocks.
 #include "core/graph/block.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -221,6 +222,9 @@ class Encoder {
     r.kind = kind;
     r.first_attribute = n_attributes ? first_attribute : 0, r.n_attributes = n_attributes;
     r.compute = compute;
+    // A region of exact shapes takes and writes no extents, whatever the graph around it has.
+    if (std::none_of(dims_.begin(), dims_.end(), [](const frl_dim& d) { return d.symbol != 0; }))
+      symbols_.clear();
     words_.assign((sizeof r + 7) / 8, 0);
     r.bodies = put(bodies_), r.nodes = put(nodes_), r.values = put(values_), r.dims = put(dims_);
     r.symbols = put(symbols_), r.attributes = put(attributes_), r.lists = put(lists_);

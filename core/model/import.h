@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,12 @@ struct ImportRequest {
   std::map<std::string, Shape> shapes;
   // Elements of inputs that determine shapes; the graph holds for these only.
   std::map<std::string, Tensor> values;
+  // Initialisers of the main graph that were set anew, in the model's type and shape.
+  std::map<std::string, Tensor> parameters;
   // Inputs that are state leaves, each with the output that is its next value.
   std::map<std::string, std::string> states;
   std::vector<std::string> outputs;  // wanted ones, in this order; empty: all
+  std::set<std::string> droppable;   // outputs that may come back as absent
   ImportLimits limits;
 };
 

@@ -119,7 +119,8 @@ Status Importer::run() {
     if (entry.kind != Entry::Kind::tensor)
       return Status(Code::unsupported,
                     cat("output '", name, "': a sequence or an optional is not supported"));
-    root_.graph().add_output(entry.value.id, std::string(name));
+    root_.graph().add_output(entry.value.id, std::string(name),
+                             request.droppable.contains(std::string(name)));
   }
   for (const auto& [leaf, output] : request.states) {
     const auto input = root_.graph().find_input(leaf);
@@ -151,8 +152,11 @@ Result<Entry> Importer::initializer(std::string_view name, Scope& scope, bool* f
   const auto sparse = scope.sparse.find(name);
   *found = dense != scope.tensors.end() || sparse != scope.sparse.end();
   if (!*found) return Entry{};
-  FRL_LET(Tensor tensor, dense != scope.tensors.end() ? model_.tensor(*dense->second)
-                                                      : model_.tensor(*sparse->second));
+  const auto anew = state_.request.parameters.find(std::string(name));
+  const bool is_set = !scope.outer && anew != state_.request.parameters.end();
+  FRL_LET(Tensor tensor, is_set                         ? Result<Tensor>(anew->second)
+                         : dense != scope.tensors.end() ? model_.tensor(*dense->second)
+                                                        : model_.tensor(*sparse->second));
   // It belongs to the outermost block, so that all blocks share it.
   const Val value = is_literal(tensor.type())
                         ? scope.block->literal(std::move(tensor))

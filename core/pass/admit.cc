@@ -31,6 +31,31 @@ Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& n
   return context.refuse(*block);
 }
 
+// What the device predicts for all these nodes; nothing if it does not know one of them.
+std::optional<int64_t> estimated_ps(const Graph& graph, const PassContext& context,
+                                    std::span<const NodeId> nodes) {
+  int64_t sum = 0;
+  for (NodeId id : nodes) {
+    const auto ps = estimated_ps(graph, graph.node(id), context.device, *context.estimate,
+                                 context.options.gate.compute);
+    if (!ps) return {};
+    sum += *ps;
+  }
+  return sum;
+}
+
+GateAnswer ask(const Graph& graph, const PassContext& context, const Profile& before,
+               const Profile& after, std::span<const NodeId> members,
+               std::span<const NodeId> kernels) {
+  const Cost& cost = context.device.cost;
+  const GateOptions& options = context.options.gate;
+  if (context.estimate && *context.estimate)
+    if (const auto old_ps = estimated_ps(graph, context, members))
+      if (const auto new_ps = estimated_ps(graph, context, kernels))
+        return ask_gate(cost, before, after, options, {*old_ps, *new_ps});
+  return ask_gate(cost, before, after, options);
+}
+
 }  // namespace
 
 std::optional<Claim> limited_claim(const PassContext& context, OpId kind) {
@@ -57,6 +82,7 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
                       member_text(graph, members)};
   Profile before, after = profile_node(graph, node);
   for (NodeId id : members) before += profile_node(graph, graph.node(id));
+  std::vector<NodeId> kernels = {region};
   std::set<ValueId> once;  // made from known values alone
   Refusal refusal;
   for (NodeId id : beside) {
@@ -68,10 +94,11 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
       continue;
     }
     after += profile;
+    kernels.push_back(id);
     if (!refusal.refused() && !is_view(other))
       refusal = match_claims(context.device, graph, other, context.options.gate.compute).refusal;
   }
-  const GateAnswer gate = ask_gate(context.device.cost, before, after, context.options.gate);
+  const GateAnswer gate = ask(graph, context, before, after, members, kernels);
   candidate.before_ps = gate.before_ps, candidate.after_ps = gate.after_ps;
   candidate.bytes_saved = before.device_bytes - after.device_bytes;
   candidate.launches_saved = before.launches - after.launches;

@@ -35,8 +35,9 @@ Result<ValueId> transposed(Graph& graph, ValueId id) {
       of.from_end(-2) != to.from_end(-2))
     return kNoValue;
   auto shape = swapped(maker->attributes.list(FRL_AT_reshape_shape));
+  const Node* before = graph.maker(from);
+  if (!before || before->op != FRL_OP_transpose) return kNoValue;
   FRL_LET(const ValueId inner, transposed(graph, from));
-  if (inner == kNoValue) return inner;
   return graph.emit(FRL_OP_reshape,
                     Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, std::move(shape)),
                     {inner});

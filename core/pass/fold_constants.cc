@@ -30,12 +30,20 @@ bool foldable(const Graph& graph, const Node& node) {
   return worth(graph, node);
 }
 
-Result<bool> run(Graph& graph, PassContext& context) {
+bool is_output(const Graph& graph, const Node& node) {
+  return std::any_of(graph.outputs().begin(), graph.outputs().end(), [&](const Output& output) {
+    const ValueId value = graph.resolve(output.value);
+    return std::find(node.results.begin(), node.results.end(), value) != node.results.end();
+  });
+}
+
+//   outputs  whether outputs may become known too: only before each got memory of its own
+Result<bool> fold(Graph& graph, PassContext& context, bool outputs) {
   bool changed = false;
   const size_t n_nodes = graph.n_nodes();
   for (size_t i = 0; i < n_nodes; ++i) {
     const Node node = graph.node(NodeId(i));
-    if (!foldable(graph, node)) continue;
+    if (!foldable(graph, node) || (!outputs && is_output(graph, node))) continue;
     std::vector<const Tensor*> operands;
     std::vector<const TensorType*> types;
     for (ValueId id : node.operands) {
@@ -70,7 +78,7 @@ const Pass fold_constants = {
     .name = "fold_constants",
     .doc = "nodes with known operands become their value",
     .when = [](const PassContext&) { return std::string(); },
-    .run = run,
+    .run = [](Graph& g, PassContext& c) { return fold(g, c, true); },
 };
 
 extern const Pass fold_weights;
@@ -81,7 +89,7 @@ const Pass fold_weights = {
         [](const PassContext& c) {
           return c.options.fusion ? std::string() : std::string("fusion is off");
         },
-    .run = run,
+    .run = [](Graph& g, PassContext& c) { return fold(g, c, false); },
 };
 
 }  // namespace ferrule

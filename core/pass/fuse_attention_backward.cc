@@ -1,15 +1,14 @@
-// The gradients of attention, written out, as one node with three results: they share scores and
-// weights. With P = softmax(S): dS = P (dP - sum(dP P)), dQ = dS K, dK = dS^T Q, dV = P^T dY.
-#include <algorithm>
-
+// The gradients of attention, written out, as one node with three results that shares the weights
+// P: dS = P (dP - sum(dP P)), dQ = dS K, dK = dS^T Q, dV = P^T dY.
 #include "core/base/text.h"
 #include "core/pass/match.h"
 
 namespace ferrule {
 namespace {
 
-// Slots: 0 q, 1 k, 2 v, 3 dY, 4 weights P, 5 dP, 6 dS scaled, 7 scale, 8 and 9 transposed k and v,
-// 10 sum(dP P).
+constexpr const char* kName = "fuse_attention_backward";
+
+// Slots: 0 q, 1 k, 2 v, 3 dY, 4 P, 5 dP, 6 dS scaled, 7 scale, 8 and 9 k and v swapped, 10 sum(dP P).
 Pattern weights() {
   const Pattern transposed = as(8, pat(FRL_OP_transpose, {any(1)}));
   return tee(4, pat(FRL_OP_softmax,
@@ -22,14 +21,13 @@ Pattern query_gradient() {
   return pat(FRL_OP_matmul, {tee(6, pat(FRL_OP_mul, {ds, number(7)})), any(1)});
 }
 
-bool swaps_last(const Graph& graph, const Node& node) {
+bool swaps_last(const Node& node) {
   if (node.op != FRL_OP_transpose) return false;
   const auto& order = node.attributes.list(FRL_AT_transpose_order);
   const auto rank = int64_t(order.size());
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (order[size_t(axis)] != (axis == rank - 2 ? -1 : axis == rank - 1 ? -2 : axis - rank))
-      return false;
-  return rank >= 2 && graph.shape(node.results[0]).rank() >= 2;
+  for (int64_t axis = -rank; axis < 0; ++axis)
+    if (order[size_t(axis + rank)] != (axis == -2 ? -1 : axis == -1 ? -2 : axis)) return false;
+  return rank >= 2;
 }
 
 class Backward {
@@ -40,34 +38,30 @@ class Backward {
     static const Pattern kPattern = query_gradient();
     bool changed = false;
     for (size_t i = 0; i < n_nodes_; ++i) {
+      if (graph_.node(NodeId(i)).device != context_.number) continue;
       Match found{graph_};
-      if (graph_.node(NodeId(i)).device == context_.number &&
-          match(graph_, &uses_, NodeId(i), kPattern, &found))
-        changed |= fuse(found);
+      if (match(graph_, &uses_, NodeId(i), kPattern, &found)) changed |= fuse(found);
     }
     return changed;
   }
 
  private:
   bool refuse(const Match& m, std::string reason) {
-    context_.report.candidates.push_back({"fuse_attention_backward", "attention_backward",
-                                          graph_.source_text(graph_.node(m.root)), false,
-                                          std::move(reason)});
-    return false;
+    const std::string source = graph_.source_text(graph_.node(m.root));
+    return context_.report.candidates.push_back({kName, "", source, false, reason}), false;
   }
 
   std::string misfit(const Match& m, NodeId dk, NodeId dv) const {
     const Attributes& total = m.maker(10).attributes;
-    if (!swaps_last(graph_, m.maker(8)) || !swaps_last(graph_, m.maker(9)))
+    if (!swaps_last(m.maker(8)) || !swaps_last(m.maker(9)))
       return "k and v: want their last two axes swapped";
     if (m.maker(4).attributes.i(FRL_AT_softmax_axis) != -1 ||
         total.i(FRL_AT_reduce_by) != FRL_OP_add || total.i(FRL_AT_reduce_keep) != 1 ||
         total.list(FRL_AT_reduce_axes) != std::vector<int64_t>{-1})
       return "softmax and sum: want both over the last axis";
     if (dk == kNoNode || dv == kNoNode) return "want the gradients of k and v too";
-    if (uses_[index(m[6])] != 2 || uses_[index(m[4])] != 3)
-      return "weights: want no use but the gradients'";
-    return {};
+    const bool inside = uses_[index(m[6])] == 2 && uses_[index(m[4])] == 3;
+    return inside ? "" : "weights: want no use but the gradients'";
   }
 
   // matmul(transpose(left), right) among the nodes; kNoNode if there is none.
@@ -76,8 +70,7 @@ class Backward {
       const Node& node = graph_.node(NodeId(i));
       if (node.op != FRL_OP_matmul || graph_.resolve(node.operands[1]) != right) continue;
       const Node* transpose = graph_.maker(graph_.resolve(node.operands[0]));
-      if (transpose && swaps_last(graph_, *transpose) &&
-          graph_.resolve(transpose->operands[0]) == left)
+      if (transpose && swaps_last(*transpose) && graph_.resolve(transpose->operands[0]) == left)
         return NodeId(i);
     }
     return kNoNode;
@@ -87,10 +80,9 @@ class Backward {
     const NodeId dk = product_of(m[6], m[0]), dv = product_of(m[4], m[3]);
     if (std::string reason = misfit(m, dk, dv); !reason.empty()) return refuse(m, reason);
     std::vector<NodeId> members = m.nodes;
-    for (NodeId id : {dk, dv}) {
-      members.push_back(id);
-      members.push_back(graph_.value(graph_.resolve(graph_.node(id).operands[0])).maker);
-    }
+    for (NodeId id : {dk, dv})
+      members.insert(members.end(),
+                     {id, graph_.value(graph_.resolve(graph_.node(id).operands[0])).maker});
     graph_.set_sources(graph_.node(m.root).sources);
     graph_.set_device(context_.number);
     const auto region = graph_.emit_node(
@@ -103,7 +95,7 @@ class Backward {
       if (graph_.type(graph_.node(roots[r]).results[0]) !=
           graph_.type(graph_.node(*region).results[r]))
         return refuse(m, "gradients: want the types of q, k and v");
-    if (!admit(graph_, context_, "fuse_attention_backward", *region, members)) return false;
+    if (!admit(graph_, context_, kName, *region, members)) return false;
     for (size_t r = 0; r < 3; ++r)
       graph_.replace(graph_.node(roots[r]).results[0], graph_.node(*region).results[r]);
     return true;
@@ -119,7 +111,7 @@ class Backward {
 
 extern const Pass fuse_attention_backward;
 const Pass fuse_attention_backward = {
-    .name = "fuse_attention_backward",
+    .name = kName,
     .doc = "FuseAttentionBackwardAll: three gradients that share scores and weights",
     .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_attention_backward); },
     .run = [](Graph& g, PassContext& c) { return Result<bool>(Backward(g, c).run()); },

@@ -210,6 +210,14 @@ bool Match::is_about(size_t slot, double wanted) const {
   return near_number(number(slot), wanted, graph.type(values[slot]).type);
 }
 
+bool Match::is_splat_of(size_t slot, double wanted) const {
+  const Value& value = graph.value(values[slot]);
+  double found = 0;
+  if (!graph.known(values[slot]) || !is_splat(value.known, &found) || found != wanted) return false;
+  if (read_parameters && value.role == Role::parameter) read_parameters->insert(value.name);
+  return true;
+}
+
 bool match(Graph& graph, const std::vector<uint32_t>* uses, NodeId root, const Pattern& pattern,
            Match* out) {
   out->root = root;

@@ -45,6 +45,7 @@ struct Match {
   std::vector<OpId> ops;        // by slot, of activations
   std::vector<NodeId> nodes;    // the pattern's nodes, root first
   std::vector<ValueId> tees;
+  std::set<std::string>* read_parameters = nullptr;  // whose values rules looked at; may be null
   std::string leak;  // why what fits otherwise is no match: a value that is used elsewhere
   ValueId operator[](size_t slot) const { return values[slot]; }
   const Node& node(size_t i) const {
@@ -53,6 +54,8 @@ struct Match {
   double number(size_t slot) const { return graph.literal(values[slot])->at_f64(0); }
   // The literal in this slot is about `number`.
   bool is_about(size_t slot, double number) const;
+  // The value in this slot is known to be a splat of `number`. A parameter counts as read.
+  bool is_splat_of(size_t slot, double number) const;
   bool has(size_t slot) const { return slot < values.size() && values[slot] != kNoValue; }
   const Node& maker(size_t slot) const {
     return *graph.maker(values[slot]);
@@ -86,10 +89,12 @@ struct Rule {
 };
 // keeps: what is matched may be used elsewhere too.
 enum class Inner { keeps, swallows };
-Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner = Inner::keeps);
+//   read_parameters  gets the names of parameters whose values rules looked at
+Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner = Inner::keeps,
+                     std::set<std::string>* read_parameters = nullptr);
 // Lists of rules one after the other, so that later ones see what earlier ones made.
 Result<bool> rewrite_in_turn(Graph& graph, std::initializer_list<std::span<const Rule>> lists,
-                             Inner inner);
+                             Inner inner, std::set<std::string>* read_parameters = nullptr);
 
 // What all these nodes come from.
 std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId> nodes);

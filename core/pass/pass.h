@@ -46,6 +46,10 @@ struct PassRecord {
   size_t nodes_before = 0, nodes_after = 0;
 };
 
+// What the device itself predicts for a region; 0: it does not know. May be empty.
+//   units   picoseconds
+using Estimate = std::function<uint64_t(const Block&)>;
+
 struct FuseReport {
   std::vector<PassRecord> passes;
   std::vector<Candidate> candidates;
@@ -59,6 +63,7 @@ struct PassContext {
   const std::function<Refusal(const Block&)>& refuse;  // may be empty
   FuseReport& report;
   std::set<std::string>* read_parameters = nullptr;  // of canonical passes; may be null
+  const Estimate* estimate = nullptr;                // null: rates alone
 };
 
 struct Pass {
@@ -81,7 +86,8 @@ Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report
 // The pipeline of one device over the nodes placed on it. A pure function of its arguments.
 Result<FuseReport> fuse(Graph& graph, const DeviceRow& device, int32_t number,
                         const FuseOptions& options,
-                        const std::function<Refusal(const Block&)>& refuse = {});
+                        const std::function<Refusal(const Block&)>& refuse = {},
+                        const Estimate& estimate = {});
 
 // Names of the passes that this device's pipeline holds, in order.
 std::vector<std::string> pipeline(const DeviceRow& device, const FuseOptions& options);
@@ -94,6 +100,12 @@ std::vector<const Pass*> all_passes();
 //   once
 bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
            std::span<const NodeId> members, std::span<const NodeId> beside = {});
+
+// What the device predicts for one node as a kernel of its own; a pointwise op as the region that
+// it would become. Nothing: it does not know.
+//   units   picoseconds
+std::optional<int64_t> estimated_ps(const Graph& graph, const Node& node, const DeviceRow& device,
+                                    const Estimate& estimate, uint32_t compute);
 
 // Empty if fusion is on and the device claims the kind; else why a pass that needs it is off.
 std::string unless_claimed(const PassContext& context, OpId kind);

@@ -51,8 +51,7 @@ Pattern weights() {
 bool types_fit(const Match& m) {
   const Type type = m.graph.type(m.graph.node(m.root).results[0]).type;
   const Type inner = m.graph.type(m[kSoftmax]).type;
-  return m.graph.type(m[kQ]).type == type &&
-         (inner == type || (inner == Type::f32 && size_bytes(type) == 2));
+  return inner == type || (inner == Type::f32 && size_bytes(type) == 2);
 }
 
 Result<Mask> mask_of(Match& m) {

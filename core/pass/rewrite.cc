@@ -14,7 +14,8 @@ std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId>
   return out;
 }
 
-Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner) {
+Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner,
+                     std::set<std::string>* read_parameters) {
   std::vector<uint32_t> uses = graph.count_uses();
   const size_t n_nodes = graph.n_nodes();
   bool changed = false;
@@ -22,6 +23,7 @@ Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner) {
     if (graph.node(NodeId(i)).results.size() != 1) continue;
     for (const Rule& rule : rules) {
       Match found{graph};
+      found.read_parameters = read_parameters;
       if (!match(graph, inner == Inner::keeps ? nullptr : &uses, NodeId(i), rule.pattern, &found))
         continue;
       graph.set_sources(inner == Inner::keeps ? graph.node(NodeId(i)).sources
@@ -45,11 +47,11 @@ Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner) {
 }
 
 Result<bool> rewrite_in_turn(Graph& graph, std::initializer_list<std::span<const Rule>> lists,
-                             Inner inner) {
+                             Inner inner, std::set<std::string>* read_parameters) {
   bool changed = false;
   for (const std::span<const Rule> rules : lists) {
     const size_t n_nodes = graph.n_nodes();
-    FRL_LET(const bool now, rewrite(graph, rules, inner));
+    FRL_LET(const bool now, rewrite(graph, rules, inner, read_parameters));
     // What was emitted in vain would count as a use.
     if (graph.n_nodes() > n_nodes) graph.compact();
     changed |= now;

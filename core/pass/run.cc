@@ -68,9 +68,10 @@ Status canonicalise(Graph& graph, const FuseOptions& options, FuseReport& report
 
 Result<FuseReport> fuse(Graph& graph, const DeviceRow& row, int32_t number,
                         const FuseOptions& options,
-                        const std::function<Refusal(const Block&)>& refuse) {
+                        const std::function<Refusal(const Block&)>& refuse,
+                        const Estimate& estimate) {
   FuseReport report;
-  PassContext context{row, number, options, refuse, report};
+  PassContext context{row, number, options, refuse, report, nullptr, &estimate};
   FRL_TRY(run_passes(graph, Group::device, context));
   return report;
 }

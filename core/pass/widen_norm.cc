@@ -1,4 +1,5 @@
-// Norms take in what stands around them: casts from 16 bits and back, scale, shift.
+// Norms take in what stands around them: reshapes and casts from 16 bits, there and back, scale,
+// shift.
 //
 // Scale and shift are of the normalised axes alone. One that varies along others is a modulation,
 // which has kinds of its own; so is one of more axes that is computed at run time.
@@ -60,9 +61,33 @@ Result<ValueId> without_casts(Match& m) {
   return m.graph.emit(norm.op, norm.attributes, std::move(operands));
 }
 
+// Rows are the same elements whatever reshape they are seen through.
+Result<ValueId> without_reshapes(Match& m) {
+  const Node norm = m.maker(kNorm);
+  if (norm.operands.size() > kScalePlace) return kNoValue;
+  const Shape &seen = m.graph.shape(norm.operands[0]), &x = m.shape(kX);
+  int64_t row = 1, axes = 0;
+  for (int64_t axis = -norm.attributes.i(FRL_AT_layer_norm_axes_n); axis < 0; ++axis)
+    row *= seen.from_end(axis);
+  while (row > 1 && axes < int64_t(x.rank()) && x.from_end(-axes - 1) > 0 &&
+         row % x.from_end(-axes - 1) == 0)
+    row /= x.from_end(-++axes);
+  if (row != 1 || !x.is_exact()) return kNoValue;
+  Attributes attributes = norm.attributes;
+  return m.graph.emit(norm.op, std::move(attributes.set_i(FRL_AT_layer_norm_axes_n, axes)),
+                      {m[kX]});
+}
+
 Pattern layer_norm() { return as(kNorm, pat(FRL_OP_layer_norm, {any(kX)})); }
 Pattern rms_norm() { return as(kNorm, pat(FRL_OP_rms_norm, {any(kX)})); }
 
+Pattern reshaped() { return pat(FRL_OP_reshape, {any(kX)}); }
+
+const Rule kReshapes[] = {
+    {pat(FRL_OP_reshape, {one_of({as(kNorm, pat(FRL_OP_layer_norm, {reshaped()})),
+                                  as(kNorm, pat(FRL_OP_rms_norm, {reshaped()}))})}),
+     without_reshapes},
+};
 const Rule kCasts[] = {
     {pat(FRL_OP_cast, {one_of({layer_norm(), rms_norm()})}), without_casts},
 };
@@ -78,11 +103,11 @@ const Rule kShifts[] = {
 extern const Pass widen_norm;
 const Pass widen_norm = {
     .name = "widen_norm",
-    .doc = "norms take in their scale and shift, and casts around them",
+    .doc = "norms take in their scale and shift, and casts and reshapes around them",
     .when = [](const PassContext&) { return std::string(); },
     .run =
         [](Graph& g, PassContext&) {
-          return rewrite_in_turn(g, {kCasts, kScales, kShifts, kCasts}, Inner::swallows);
+          return rewrite_in_turn(g, {kReshapes, kCasts, kScales, kShifts, kCasts}, Inner::swallows);
         },
 };
 

@@ -15,6 +15,8 @@ struct Target {
   const DeviceRow* row = nullptr;
   bool also = false;
   std::function<Refusal(const Block&)> refuse = {};  // the plugin's; may be empty
+  Estimate estimate = {};                            // likewise
+  std::string rates = "plugin";                      // whose rates `row` holds
 };
 
 enum class Support { native, decomposed, refused };

@@ -36,6 +36,14 @@ void spread(int64_t time_ps, std::span<const SourceId> members, std::span<const 
   }
 }
 
+// True where fuse() would compute the node once, before any run: only known values feed it.
+bool is_done_once(const Graph& graph, const Node& node, std::vector<bool>& once) {
+  for (ValueId id : node.operands)
+    if (id != kNoValue && !graph.known(id) && !once[index(id)]) return false;
+  for (ValueId id : node.results) once[index(id)] = true;
+  return true;
+}
+
 }  // namespace
 
 Status price_fused(const Graph& graph, const Target& target, size_t number,
@@ -43,15 +51,19 @@ Status price_fused(const Graph& graph, const Target& target, size_t number,
   Graph copy = marked_copy(graph, number, placed);
   FuseOptions quick = options;
   quick.verify = false;
-  auto report = fuse(copy, *target.row, 0, quick, target.refuse);
+  quick.passes_off.insert("fold_weights");  // prices do not need the elements of weights
+  auto report = fuse(copy, *target.row, 0, quick, target.refuse, target.estimate);
   if (!report.ok())
     return std::move(report).within(cat("placement: dry run on ", target.id)).status();
   std::vector<int64_t> alone(graph.n_nodes()), shares(graph.n_nodes());
   for (size_t i = 0; i < alone.size(); ++i)
     if (!placed[i].options.empty()) alone[i] = placed[i].options[number].time_ps;
+  std::vector<bool> once(copy.n_values());
   for (const Node& node : copy.nodes()) {
-    if (node.device != 0) continue;
-    const int64_t time = time_ps(target.row->cost, profile_node(copy, node), options.gate.compute);
+    if (node.device != 0 || (options.fusion && is_done_once(copy, node, once))) continue;
+    const int64_t time =
+        estimated_ps(copy, node, *target.row, target.estimate, options.gate.compute)
+            .value_or(time_ps(target.row->cost, profile_node(copy, node), options.gate.compute));
     spread(time, node.sources, alone, shares);
   }
   for (size_t i = 0; i < alone.size(); ++i)

@@ -65,7 +65,8 @@ class Compilation {
     for (size_t t = 0; t < context_.targets.size(); ++t) {
       const Target& target = context_.targets[t];
       FRL_LET(FuseReport fusion,
-              fuse(parts_.graph, *target.row, int32_t(t), context_.options, target.refuse));
+              fuse(parts_.graph, *target.row, int32_t(t), context_.options, target.refuse,
+                   target.estimate));
       report.fusion.push_back(std::move(fusion));
     }
     parts_.devices = context_.devices;

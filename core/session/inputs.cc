@@ -64,6 +64,12 @@ Status check_input(const ModelValue& want, const Tensor& got,
 
 }  // namespace
 
+Status check_droppable(const Model& model, const std::set<std::string>& outputs) {
+  for (const std::string& name : outputs)
+    if (!find(model.outputs(), name)) return wrong(unknown("droppable", name, model.outputs()));
+  return {};
+}
+
 Status check_states(const Model& model, const std::map<std::string, std::string>& states) {
   for (const auto& [input, output] : states) {
     if (!find(model.inputs(), input)) return wrong(unknown("state", input, model.inputs()));

@@ -8,6 +8,9 @@ namespace ferrule {
 // States pair an input with an output; both must exist, their declared types must agree.
 Status check_states(const Model& model, const std::map<std::string, std::string>& states);
 
+//   errors  invalid_argument for a name that is no output
+Status check_droppable(const Model& model, const std::set<std::string>& outputs);
+
 // Every input that the model wants, no other; types, ranks and fixed extents as declared; one
 // symbol, one extent.
 //   errors  invalid_argument naming the input, what was wanted and what came

@@ -12,6 +12,7 @@ Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Runtime> runtime,
                                                SessionOptions options) {
   auto session = std::make_shared<Session>();
   FRL_TRY(check_states(model, options.states));
+  FRL_TRY(check_droppable(model, options.droppable));
   FRL_LET(session->context_, make_compile_context(*runtime));
   session->runtime_ = std::move(runtime), session->model_ = std::move(model),
   session->options_ = std::move(options);
@@ -32,10 +33,10 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
   }
   forms_.push_back({form_key(inputs, value_inputs_), compiled, ++clock_});
   const CompileReport& report = compiled->executable->report();
-  runtime_->log(3, "session",
-                cat("compiled a form: ", compiled->executable->plan().steps.size(), " steps, ",
-                    report.total_ns / 1000, " us, of which kernels ", report.kernels_ns / 1000,
-                    " us"));
+  runtime_->log(
+      3, "session",
+      cat("compiled a form: ", compiled->executable->plan().steps.size(), " steps, ",
+          report.total_ns / 1000, " us, of which kernels ", report.kernels_ns / 1000, " us"));
   return compiled;
 }
 
@@ -43,6 +44,7 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
 Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors& inputs) {
   ImportRequest request;
   request.states = options_.states, request.outputs = options_.outputs;
+  request.parameters = parameters_, request.droppable = options_.droppable;
   FRL_LET(request.shapes, model_shapes(model_, options_.states, inputs));
   Result<Imported> imported = Status(Code::internal, "import: not asked");
   for (;;) {
@@ -64,6 +66,23 @@ Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors
   compiled->value_inputs.assign(value_inputs_.begin(), value_inputs_.end());
   FRL_LET(compiled->executable, compile_graph(std::move(imported->graph), context_));
   return std::shared_ptr<const Compiled>(std::move(compiled));
+}
+
+Status Session::set_parameter(const std::string& name, Tensor value) {
+  std::lock_guard lock(mutex_);
+  for (const onnx::TensorProto& initialiser : model_.proto().graph.initializers) {
+    if (initialiser.name != name) continue;
+    FRL_LET(const Tensor old, model_.tensor(initialiser));
+    if (old.type() != value.type())
+      return Status(Code::invalid_argument,
+                    cat("parameter ", name, ": want ", to_string(old.type()), ", got ",
+                        to_string(value.type())));
+    context_.parameters->forget(parameters_.contains(name) ? parameters_[name] : old);
+    parameters_[name] = std::move(value);
+    forms_.clear();
+    return {};
+  }
+  return Status(Code::not_found, cat("parameter ", name, ": want one of the model's initialisers"));
 }
 
 Result<std::vector<NamedTensor>> Session::run(const NamedTensors& inputs,

@@ -14,6 +14,7 @@ namespace ferrule {
 struct NamedTensor {
   std::string name;
   Tensor tensor;
+  bool absent = false;  // a droppable output that was not computed for the caller: no elements
 };
 
 using NamedTensors = std::map<std::string, Tensor>;
@@ -21,6 +22,9 @@ using NamedTensors = std::map<std::string, Tensor>;
 struct SessionOptions {
   std::map<std::string, std::string> states;  // input -> the output that is its next value
   std::vector<std::string> outputs;           // wanted ones; empty: all
+  // Outputs that may come back as absent where what is made of them is enough (peaks of a
+  // spectrum).
+  std::set<std::string> droppable;
 };
 
 // One compiled form of the model: for these input shapes, and these elements of inputs that shapes
@@ -74,6 +78,13 @@ class Session : public std::enable_shared_from_this<Session> {
   //   thread  any; the same form for everybody
   Result<std::shared_ptr<const Compiled>> compile(const NamedTensors& inputs);
 
+  // Sets an initialiser of the model anew. The next compile() or run() sees it, and so does all
+  // that was made of it: folded constants, weights laid side by side, packs. A run that has begun
+  // keeps the old one.
+  //   errors  not_found; invalid_argument for another type or shape
+  //   thread  any
+  Status set_parameter(const std::string& name, Tensor value);
+
   // Runs on a stream from a pool; for models without states.
   //   thread  any number at once
   Result<std::vector<NamedTensor>> run(const NamedTensors& inputs, const RunOptions& options = {});
@@ -99,6 +110,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::mutex mutex_;
   std::set<std::string> value_inputs_;  // grows as forms are imported
   std::vector<Form> forms_;
+  std::map<std::string, Tensor> parameters_;  // those that were set
   uint64_t clock_ = 0;
   std::mutex pool_mutex_;
   std::vector<std::unique_ptr<Stream>> pool_;

@@ -81,8 +81,9 @@ Result<std::vector<NamedTensor>> Stream::run_held(const NamedTensors& inputs,
   std::vector<void*> addresses;
   for (const Output& output : executable.graph().outputs()) {
     const bool exact = executable.graph().shape(output.value).is_exact();
-    results.push_back(
-        {output.name, exact ? Tensor(executable.graph().type(output.value)) : Tensor()});
+    results.push_back({output.name,
+                       exact ? Tensor(executable.graph().type(output.value)) : Tensor(),
+                       output.absent});
     addresses.push_back(exact ? results.back().tensor.mutable_data() : nullptr);
   }
   FRL_TRY(run_into(*compiled, given, addresses, options));

@@ -138,19 +138,15 @@ std::optional<frl::PartRequest> PartFinder::norm(uint32_t first, bool centred) c
     return true;
   };
   std::vector<uint32_t> inputs = {x};
-  uint32_t scale = 0, shift = 0;
-  if (r.maybe(FRL_OP_mul, r.last(), &scale)) {
-    if (!fits(scale)) {
+  for (const uint32_t op : {FRL_OP_mul, FRL_OP_add}) {
+    uint32_t factor = 0;
+    if (op == FRL_OP_add && !centred) break;
+    if (!r.maybe(op, r.last(), &factor)) break;
+    if (!fits(factor)) {
       r.skip_back();
-    } else {
-      inputs.push_back(scale);
-      if (centred && r.maybe(FRL_OP_add, r.last(), &shift)) {
-        if (fits(shift))
-          inputs.push_back(shift);
-        else
-          r.skip_back();
-      }
+      break;
     }
+    inputs.push_back(factor);
   }
   if (!r.is_closed()) return {};
   return r.request(centred ? FRL_OP_layer_norm : FRL_OP_rms_norm, std::move(inputs),

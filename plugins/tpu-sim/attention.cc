@@ -26,6 +26,8 @@ class Attention {
     for (uint32_t a = 0; a + 2 < rank_; ++a) heads_ *= y.extents[a];
     extents_ = y.extents;
     kind_ = region_.attribute_i(FRL_AT_attention_mask);
+    window_ = region_.attribute_i(FRL_AT_attention_window);
+    cap_ = static_cast<float>(region_.attribute_f(FRL_AT_attention_soft_cap));
     const double given = region_.attribute_f(FRL_AT_attention_scale);
     scale_ = static_cast<float>(given != 0 ? given : 1 / std::sqrt(double(d_)));
     q_ = head_of(region_.operand(0)), k_ = head_of(region_.operand(1));
@@ -35,6 +37,7 @@ class Attention {
 
   void emit() {
     if (region_.result(0).value.n_elements() == 0) return;
+    if (cap_ != 0) cap_word_ = out_.scalar(cap_);
     scale_word_ = out_.scalar(scale_), lost_ = out_.scalar(-INFINITY);
     allocate();
     int64_t turn = 0;
@@ -97,6 +100,12 @@ class Attention {
     product(q, keys, scores, {n, t_, d_, passes_of(region_, region_.operand(0).value.type), true});
     const LaneOperand all{scores, Form::full};
     out_.emit(lane(FRL_OP_mul, scores, n, t_, all, {scale_word_, Form::scalar}));
+    if (cap_ != 0) {
+      const LaneOperand cap{cap_word_, Form::scalar};
+      out_.emit(lane(FRL_OP_div, scores, n, t_, all, cap));
+      out_.emit(lane(FRL_OP_tanh, scores, n, t_, all));
+      out_.emit(lane(FRL_OP_mul, scores, n, t_, all, cap));
+    }
     emit_mask(head, i, n, turn);
     if (t_ > 0) emit_softmax(out_, {scores, word_[turn], n, t_}, false, kNoBuffer);
     // Weights are f32, whatever the operands are.
@@ -116,8 +125,9 @@ class Attention {
 
   void emit_mask(int64_t head, int64_t i, int64_t n, int64_t turn) {
     const BufferId scores = scores_[turn];
-    if (kind_ == kCausal) return out_.emit(Causal{scores, n, t_, i + t_ - s_});
-    if (kind_ == kNone) return;
+    if (kind_ == kCausal || window_ > 0)
+      out_.emit(Hide{scores, n, t_, i + t_ - s_, kind_ == kCausal, window_});
+    if (kind_ < kAdditive) return;
     const BufferId mask = mask_block_[turn];
     fetch(mask_, mask, head, i, n, t_);
     const LaneOperand all{scores, Form::full}, masks{mask, Form::full};
@@ -131,11 +141,11 @@ class Attention {
   const frl::Region& region_;
   uint32_t rank_ = 0;
   frl::Extents extents_{};
-  int64_t heads_ = 1, s_ = 0, t_ = 0, d_ = 0, e_ = 0, kind_ = 0, rows_ = 0;
-  float scale_ = 1;
+  int64_t heads_ = 1, s_ = 0, t_ = 0, d_ = 0, e_ = 0, kind_ = 0, window_ = 0, rows_ = 0;
+  float scale_ = 1, cap_ = 0;
   Head q_, k_, v_, y_, mask_;
   Pair keys_, values_, queries_, scores_, mixed_, word_, mask_block_;
-  BufferId scale_word_ = kNoBuffer, lost_ = kNoBuffer;
+  BufferId scale_word_ = kNoBuffer, lost_ = kNoBuffer, cap_word_ = kNoBuffer;
 };
 
 }  // namespace

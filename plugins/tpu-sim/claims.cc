@@ -53,6 +53,20 @@ constexpr frl_operand kFactor = frl::optional(in(kFloats, 1, kRanks));
 constexpr frl_operand kLayerNorm[] = {in(kFloats, 1, kRanks), kFactor, kFactor,
                                       out(kFloats, 1, kRanks)};
 constexpr frl_operand kRmsNorm[] = {in(kFloats, 1, kRanks), kFactor, out(kFloats, 1, kRanks)};
+constexpr frl_operand kFloat = in(kFloats, 0, kRanks);
+constexpr frl_operand kResidualLayerNorm[] = {in(kFloats, 1, kRanks), in(kFloats, 1, kRanks),
+                                              kFactor, kFactor,
+                                              frl::repeat(out(kFloats, 1, kRanks))};
+constexpr frl_operand kResidualRmsNorm[] = {in(kFloats, 1, kRanks), in(kFloats, 1, kRanks), kFactor,
+                                            frl::repeat(out(kFloats, 1, kRanks))};
+constexpr frl_operand kAdaptive[] = {in(kFloats, 1, kRanks), kFloat, kFloat,
+                                     out(kFloats, 1, kRanks)};
+constexpr frl_operand kGroupNorm[] = {dense(kFloats, 2, 5), frl::optional(dense(kFloats, 1, 1)),
+                                      frl::optional(dense(kFloats, 1, 1)), out(kFloats, 2, 5)};
+constexpr frl_operand kGated[] = {kFloat, kFloat, kFloat, out(kFloats, 0, kRanks)};
+template <uint64_t types>
+constexpr frl_operand kWithResidual[] = {in(types, 2, kRanks), in(types, 2, kRanks),
+                                         in(types, 2, kRanks), out(types, 2, kRanks)};
 constexpr frl_operand kHeads = in(kFloats, 2, kRanks), kMixed = out(kFloats, 2, kRanks);
 constexpr frl_operand kAttention[] = {kHeads, kHeads, kHeads, kMixed};
 constexpr frl_operand kAttentionAdd[] = {kHeads, kHeads, kHeads, in(kFloats, 0, kRanks), kMixed};
@@ -150,6 +164,8 @@ constexpr frl_claim kClaims[] = {
     sums(FRL_OP_matmul, rows(kProduct<kBf16>), 16),
     in_pieces(sums(FRL_OP_matmul_bias_act, rows(kBiased<kF32>), 16, rows(kMatmulAct))),
     sums(FRL_OP_matmul_bias_act, rows(kBiased<kBf16>), 16, rows(kMatmulAct)),
+    in_pieces(sums(FRL_OP_matmul_residual, rows(kWithResidual<kF32>), 16)),
+    sums(FRL_OP_matmul_residual, rows(kWithResidual<kBf16>), 16),
     in_pieces(sums(FRL_OP_conv, rows(kConv<kF32>), 16)),
     sums(FRL_OP_conv, rows(kConv<kBf16>), 16),
     in_pieces(sums(FRL_OP_conv_bias_act, rows(kConvFused<kF32>), 16, rows(kConvAct))),
@@ -165,6 +181,12 @@ constexpr frl_claim kClaims[] = {
     frl::claim(FRL_OP_log_softmax, rows(kRow), FRL_ERROR_ULP, 8000),
     sums(FRL_OP_layer_norm, rows(kLayerNorm), 8),
     sums(FRL_OP_rms_norm, rows(kRmsNorm), 8),
+    sums(FRL_OP_residual_layer_norm, rows(kResidualLayerNorm), 8),
+    sums(FRL_OP_residual_rms_norm, rows(kResidualRmsNorm), 8),
+    sums(FRL_OP_ada_layer_norm, rows(kAdaptive), 8),
+    sums(FRL_OP_group_norm, rows(kGroupNorm), 8),
+    frl::claim(FRL_OP_gated_residual, rows(kGated), FRL_ERROR_ULP, 1000),
+    frl::claim(FRL_OP_swiglu, rows(kRow), FRL_ERROR_ULP, 8000),
     sums(FRL_OP_reduce, rows(kReduce), 8, rows(kReduceBy)),
     exact(FRL_OP_arg_reduce, rows(kPlaces), rows(kArgBy)),
     exact(FRL_OP_reshape, rows(kMove)),

@@ -69,7 +69,8 @@ uint32_t merge_axes(frl::Extents& extents, uint32_t rank, std::span<frl::Extents
 Program lower(const Machine& machine, const frl::Region& region);
 
 // One function for each family of kinds; each emits the whole region.
-void lower_pointwise(Emitter& out);
+void lower_pointwise(Emitter& out);  // gated_residual too
+void lower_swiglu(Emitter& out);
 void lower_product(Emitter& out);  // matmul, conv, their fused kinds, epilogue
 void lower_pool(Emitter& out);
 void lower_resize(Emitter& out);

@@ -110,10 +110,13 @@ class Machinery {
     for (int64_t r = 0; r < i.rows; ++r) words(i.to)[r] = fold(i, words(i.from) + r * i.columns);
   }
   void run(const Fill& i) const { std::fill_n(words(i.to), i.n, i.value); }
-  void run(const Causal& i) const {
+  void run(const Hide& i) const {
     for (int64_t r = 0; r < i.rows; ++r)
-      for (int64_t c = std::max<int64_t>(r + i.shift + 1, 0); c < i.columns; ++c)
-        words(i.to)[r * i.columns + c] += -INFINITY;
+      for (int64_t c = 0; c < i.columns; ++c) {
+        const int64_t behind = r + i.place - c;
+        if ((i.causal && behind < 0) || (i.window > 0 && behind > i.window))
+          words(i.to)[r * i.columns + c] += -INFINITY;
+      }
   }
 
  private:

@@ -63,4 +63,31 @@ void lower_pointwise(Emitter& out) {
   }
 }
 
+// Halves of the last axis are two windows of one operand.
+void lower_swiglu(Emitter& out) {
+  const frl::Region& region = out.region();
+  const frl::Operand x = region.operand(0), y = region.result(0);
+  const int64_t n = y.value.n_elements(), half = y.value.rank ? y.value.extent(-1) : 0;
+  if (n == 0) return;
+  const int64_t gate_at = region.attribute_i(FRL_AT_swiglu_gate_first) != 0 ? 0 : half;
+  Window from = out.window_of(x), to = out.window_of(y);
+  from.extents = y.value.extents;
+  const int64_t step = from.strides[from.rank - 1];
+  frl::Extents strides[] = {from.strides, to.strides};
+  from.rank = to.rank = merge_axes(to.extents, to.rank, strides);
+  from.extents = to.extents, from.strides = strides[0], to.strides = strides[1];
+  const int64_t words = tile_words(out, 2, n);
+  const Pair up = out.pair(words), gate = out.pair(words);
+  for (int64_t begin = 0, turn = 0; begin < n; begin += words, ++turn) {
+    const int64_t count = std::min(words, n - begin);
+    const bool rounds = y.value.type == FRL_BF16;
+    const LaneOperand left{up[turn], Form::full}, right{gate[turn], Form::full};
+    out.emit(Load{up[turn], out.window(from), (half - gate_at) * step, begin, count});
+    out.emit(Load{gate[turn], out.window(from), gate_at * step, begin, count});
+    out.emit(Lane{FRL_OP_silu, gate[turn], {right, right, right}, 1, count, 0, 0, rounds});
+    out.emit(Lane{FRL_OP_mul, up[turn], {left, right, left}, 1, count, 0, 0, rounds});
+    out.emit(Store{up[turn], out.window(to), 0, begin, count});
+  }
+}
+
 }  // namespace tpu_sim

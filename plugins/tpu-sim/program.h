@@ -141,14 +141,18 @@ struct Fill {
   int64_t n;
   float value;
 };
-// Adds -infinity to [rows, columns] where column > row + shift.
-struct Causal {
+// Adds -infinity to [rows, columns] where a row may not see a column: row r stands at column
+// r + place, sees none behind it that is farther than `window` (0: all), and none before it where
+// it is causal.
+struct Hide {
   BufferId to;
-  int64_t rows, columns, shift;
+  int64_t rows, columns, place;
+  bool causal;
+  int64_t window;
 };
 
 using Instruction =
-    std::variant<Load, Store, Patch, Sample, Move, Take, Multiply, Lane, Fold, Fill, Causal>;
+    std::variant<Load, Store, Patch, Sample, Move, Take, Multiply, Lane, Fold, Fill, Hide>;
 
 // ---- programs ----
 

@@ -23,19 +23,20 @@ Window Rows::in_rows(const frl::Operand& operand) const {
   return w;
 }
 
-int64_t Rows::tile_rows(int64_t full, int64_t single) const {
+int64_t tile_rows(const Emitter& out, int64_t n_rows, int64_t columns, int64_t full,
+                  int64_t single) {
   const int64_t spare = 2 * kBufferWords * (full + single);  // what rounding up may take
-  const int64_t each = 2 * (full * columns_ + single);
-  const int64_t fits = (out_.free_words() - spare) / std::max<int64_t>(each, 1);
+  const int64_t each = 2 * (full * columns + single);
+  const int64_t fits = (out.free_words() - spare) / std::max<int64_t>(each, 1);
   if (fits < 1)
     throw frl::Failure(FRL_NO_ROOM, "rows: want at most " +
-                                        std::to_string((out_.free_words() - spare) / (2 * full)) +
-                                        " elements, got " + std::to_string(columns_));
+                                        std::to_string((out.free_words() - spare) / (2 * full)) +
+                                        " elements, got " + std::to_string(columns));
   // Enough tiles that loads and stores lie beside the work.
   constexpr int64_t kTileWords = 64 * 1024;
-  const int64_t wanted = std::max<int64_t>(kTileWords / std::max<int64_t>(columns_, 1), 1);
+  const int64_t wanted = std::max<int64_t>(kTileWords / std::max<int64_t>(columns, 1), 1);
   return std::min({fits, std::max(wanted / kSublanes * kSublanes, std::min(wanted, kSublanes)),
-                   std::max<int64_t>(n_rows_, 1)});
+                   std::max<int64_t>(n_rows, 1)});
 }
 
 std::vector<bool> last_axes(const frl::Value& x, int64_t n) {
@@ -77,99 +78,13 @@ void lower_softmax(Emitter& out) {
                                                                  : uint32_t(FRL_AT_softmax_axis))));
   const WindowId from = out.window(rows.in_rows(x)),
                  to = out.window(rows.in_rows(region.result(0)));
-  const int64_t columns = rows.columns(), most = rows.tile_rows(logarithm ? 2 : 1, 1);
+  const int64_t columns = rows.columns(), most = rows.tile(logarithm ? 2 : 1);
   const Pair block = out.pair(most * columns), word = out.pair(most);
   const Pair other = logarithm ? out.pair(most * columns) : Pair{};
   for (int64_t r = 0, turn = 0; r < rows.n_rows(); r += most, ++turn) {
     const int64_t n = std::min(most, rows.n_rows() - r);
     out.emit(Load{block[turn], from, 0, r * columns, n * columns});
     emit_softmax(out, {block[turn], word[turn], n, columns}, logarithm, other[turn]);
-    out.emit(Store{block[turn], to, 0, r * columns, n * columns});
-  }
-}
-
-namespace {
-
-// A factor of a norm: one for each column, loaded once, or a block with each tile.
-struct Factor {
-  uint32_t op;  // mul or add
-  Window window;
-  bool repeats;
-  BufferId row = kNoBuffer;
-  Pair block;
-};
-
-void emit_norm(Emitter& out, const Block& at, BufferId square, bool centres, float epsilon) {
-  const LaneOperand x{at.x, Form::full}, word{at.word, Form::column};
-  const BufferId count = out.scalar(static_cast<float>(at.columns)), least = out.scalar(epsilon);
-  const auto mean_of = [&](BufferId from) {
-    out.emit(Fold{Folding::add, from, at.word, at.rows, at.columns});
-    out.emit(lane(FRL_OP_div, at.word, 1, at.rows, {at.word, Form::full}, {count, Form::scalar}));
-  };
-  if (centres) {
-    mean_of(at.x);
-    out.emit(lane(FRL_OP_sub, at.x, at.rows, at.columns, x, word));
-  }
-  out.emit(lane(FRL_OP_mul, square, at.rows, at.columns, x, x));
-  mean_of(square);
-  const LaneOperand words{at.word, Form::full};
-  out.emit(lane(FRL_OP_add, at.word, 1, at.rows, words, {least, Form::scalar}));
-  out.emit(lane(FRL_OP_sqrt, at.word, 1, at.rows, words));
-  out.emit(lane(FRL_OP_div, at.x, at.rows, at.columns, x, word));
-}
-
-}  // namespace
-
-void lower_norm(Emitter& out) {
-  const frl::Region& region = out.region();
-  const bool centres = region.kind() == FRL_OP_layer_norm;
-  const frl::Operand x = region.operand(0);
-  const auto axes_n = region.attribute_i(centres ? uint32_t(FRL_AT_layer_norm_axes_n)
-                                                 : uint32_t(FRL_AT_rms_norm_axes_n));
-  const auto epsilon = static_cast<float>(region.attribute_f(
-      centres ? uint32_t(FRL_AT_layer_norm_epsilon) : uint32_t(FRL_AT_rms_norm_epsilon)));
-  if (x.value.n_elements() == 0) return;
-  const Rows rows(out, x.value, last_axes(x.value, axes_n));
-  const auto kept = static_cast<uint32_t>(int64_t(x.value.rank) - axes_n);
-  std::vector<Factor> factors;
-  for (size_t i = 1; i < region.n_operands(); ++i) {
-    if (!region.operand(i).present()) continue;
-    Factor f{i == 1 ? uint32_t(FRL_OP_mul) : uint32_t(FRL_OP_add),
-             rows.in_rows(region.operand(i)),
-             true,
-             kNoBuffer,
-             {}};
-    for (uint32_t d = 0; d < kept; ++d) f.repeats &= f.window.strides[d] == 0;
-    factors.push_back(f);
-  }
-  const int64_t columns = rows.columns();
-  out.scalar(static_cast<float>(columns)), out.scalar(epsilon);
-  int64_t blocks = 2;
-  for (Factor& f : factors) {
-    if (!f.repeats) ++blocks;
-    if (!f.repeats) continue;
-    f.row = out.buffer(columns);
-    out.emit(Load{f.row, out.window(f.window), 0, 0, columns});
-  }
-  const int64_t most = rows.tile_rows(blocks, 1);
-  const Pair block = out.pair(most * columns), square = out.pair(most * columns);
-  const Pair word = out.pair(most);
-  for (Factor& f : factors)
-    if (!f.repeats) f.block = out.pair(most * columns);
-  const WindowId from = out.window(rows.in_rows(x)),
-                 to = out.window(rows.in_rows(region.result(0)));
-  for (int64_t r = 0, turn = 0; r < rows.n_rows(); r += most, ++turn) {
-    const int64_t n = std::min(most, rows.n_rows() - r);
-    const LaneOperand whole{block[turn], Form::full};
-    out.emit(Load{block[turn], from, 0, r * columns, n * columns});
-    emit_norm(out, {block[turn], word[turn], n, columns}, square[turn], centres, epsilon);
-    for (const Factor& f : factors) {
-      if (!f.repeats)
-        out.emit(Load{f.block[turn], out.window(f.window), 0, r * columns, n * columns});
-      out.emit(
-          lane(f.op, block[turn], n, columns, whole,
-               f.repeats ? LaneOperand{f.row, Form::row} : LaneOperand{f.block[turn], Form::full}));
-    }
     out.emit(Store{block[turn], to, 0, r * columns, n * columns});
   }
 }
@@ -193,7 +108,7 @@ void lower_reduce(Emitter& out) {
                                              : Folding::min;
   if (y.value.n_elements() == 0) return;
   const Rows rows(out, x.value, along);
-  const int64_t columns = rows.columns(), most = rows.tile_rows(1, 1);
+  const int64_t columns = rows.columns(), most = rows.tile(1);
   constexpr int64_t kMostPlaces = int64_t{1} << 24;  // that a float tells apart
   if (places && columns > kMostPlaces)
     throw frl::Failure(FRL_NO_SHAPE, "arg_reduce: want at most 2^24 elements of the axis, got " +

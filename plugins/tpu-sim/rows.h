@@ -5,6 +5,12 @@
 
 namespace tpu_sim {
 
+// How many rows fit at once when a row needs `full` buffers of its columns and `single` of one
+// word, all twice.
+//   errors  throws FRL_NO_ROOM if one row does not fit
+int64_t tile_rows(const Emitter& out, int64_t n_rows, int64_t columns, int64_t full,
+                  int64_t single);
+
 class Rows {
  public:
   // `along`: for each axis of x, whether it is worked along.
@@ -15,10 +21,8 @@ class Rows {
   // A window of x's index space, or of a result that has it, in rows.
   Window in_rows(const frl::Operand& operand) const;
 
-  // How many rows fit at once when a row needs `full` buffers of its columns and `single` of one
-  // word, all twice.
-  //   errors  throws FRL_NO_ROOM if one row does not fit
-  int64_t tile_rows(int64_t full, int64_t single) const;
+  // How many rows a tile has that needs `full` buffers of whole rows and one of a word each.
+  int64_t tile(int64_t full) const { return tile_rows(out_, n_rows_, columns_, full, 1); }
 
  private:
   Emitter& out_;

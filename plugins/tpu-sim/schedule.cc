@@ -121,7 +121,7 @@ class Scoreboard {
               {i.from}, i.to);
   }
   void time(const Fill& i) { lanes_for(vector_cycles(1, i.n, 1), {}, i.to); }
-  void time(const Causal& i) { lanes_for(vector_cycles(i.rows, i.columns, 2), {i.to}, i.to); }
+  void time(const Hide& i) { lanes_for(vector_cycles(i.rows, i.columns, 2), {i.to}, i.to); }
 
   void hbm(Unit unit, int64_t bytes, std::initializer_list<BufferId> reads, BufferId write) {
     program_.busy.hbm_bytes += bytes;

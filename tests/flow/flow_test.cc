@@ -41,6 +41,39 @@ NamedTensors mnist_input(int seed = 0) {
   return {{"Input3", ramp({Type::f32, {1, 1, 28, 28}}, seed)}};
 }
 
+// By the reference, with one initialiser put in.
+Tensor mnist_reference(const Model& model, const std::string& name, const Tensor& value) {
+  ImportRequest request;
+  for (const auto& [input, tensor] : mnist_input()) request.shapes[input] = tensor.shape();
+  auto imported = import_model(model, request);
+  EXPECT_TRUE(imported.ok());
+  for (size_t i = 0; i < imported->graph.n_values(); ++i)
+    if (Value& leaf = imported->graph.value(ValueId(i)); leaf.name == name) leaf.known = value;
+  return (*evaluate(imported->graph, std::vector<Tensor>{mnist_input().begin()->second}))[0];
+}
+
+TEST(Flow, AParameterSetAnewIsSeenByTheNextRun) {
+  auto session = open_session("mnist_cntk");
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const auto first = (*session)->run(mnist_input());
+  ASSERT_TRUE(first.ok());
+  for (int round = 1; round <= 2; ++round) {
+    const Tensor value = ramp({Type::f32, {16, 4, 4, 10}}, round);
+    ASSERT_EQ((*session)->set_parameter("Parameter193", value).message(), "");
+    const auto after = (*session)->run(mnist_input());
+    ASSERT_TRUE(after.ok()) << after.status().message();
+    const Tensor want = mnist_reference((*session)->model(), "Parameter193", value);
+    for (int64_t i = 0; i < 10; ++i) {
+      EXPECT_NEAR((*after)[0].tensor.at_f64(i), want.at_f64(i), 1e-2);
+      EXPECT_NE((*after)[0].tensor.at_f64(i), (*first)[0].tensor.at_f64(i));
+    }
+  }
+  EXPECT_THAT((*session)->set_parameter("Parameter193", ramp({Type::f32, {3}}, 1)).message(),
+              HasSubstr("parameter Parameter193: want f32[16,4,4,10], got f32[3]"));
+  EXPECT_THAT((*session)->set_parameter("nothing", ramp({Type::f32, {3}}, 1)).message(),
+              HasSubstr("parameter nothing: want one of the model's initialisers"));
+}
+
 TEST(Flow, FusedAndUnfusedAgreeWithTheReference) {
   auto session = open_session("mnist_cntk");
   ASSERT_TRUE(session.ok()) << session.status().message();

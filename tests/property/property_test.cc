@@ -16,7 +16,7 @@ using testing::IsEmpty;
 // ---- the properties ----
 
 TEST(Property, FusedGraphsKeepTheirMeaning) {
-  Run run;
+  property::Run run;
   run.graphs = 400;
   const Report report = run_properties(run);
   for (const std::string& failure : report.failures) ADD_FAILURE() << failure;
@@ -25,7 +25,7 @@ TEST(Property, FusedGraphsKeepTheirMeaning) {
 }
 
 TEST(Property, DevicesAgreeWithTheReference) {
-  Run run;
+  property::Run run;
   run.graphs = 60, run.seed = 100'000, run.devices = true;
   const Report report = run_properties(run);
   for (const std::string& failure : report.failures) ADD_FAILURE() << failure;
@@ -115,7 +115,7 @@ class Teeth : public testing::TestWithParam<FaultRow> {};
 
 TEST_P(Teeth, NoticeAndShrink) {
   const FaultRow& row = GetParam();
-  Run run;
+  property::Run run;
   run.graphs = 300, run.most_failures = 1;
   run.passes = [&](Graph& graph, const Setting& setting, Tally* tally) -> Status {
     row.fault(graph);

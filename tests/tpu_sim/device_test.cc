@@ -139,6 +139,33 @@ constexpr const char* kTiled[] = {
   return %y "y"
 )",
     R"(graph "g"
+  %x = input f32[70,300] "x"
+  %r = input f32[70,300] "r"
+  %s = input f32[300] "s"
+  %y, %z = residual_rms_norm %x, %r, %s {sum=1}
+  return %y "y", %z "z"
+)",
+    R"(graph "g"
+  %x = input f32[3,12,9,11] "x"
+  %s = input f32[12] "s"
+  %t = input f32[12] "t"
+  %y = group_norm %x, %s, %t {groups=4}
+  return %y "y"
+)",
+    R"(graph "g"
+  %x = input f32[70,2,300] "x"
+  %y = swiglu %x {gate_first=1}
+  return %y "y"
+)",
+    R"(graph "g"
+  %q = input f32[2,4,50,24] "q"
+  %k = input f32[2,1,60,24] "k"
+  %v = input f32[2,1,60,20] "v"
+  %m = input bool[50,60] "m"
+  %y = attention %q, %k, %v, %m {mask=3, window=40, soft_cap=2.5}
+  return %y "y"
+)",
+    R"(graph "g"
   %x = input f32[40,30,20] "x"
   %y = transpose %x {order=[-1,-3,-2]}
   return %y "y"
@@ -158,11 +185,12 @@ TEST(TpuSim, TilesOfALittleVmemGiveTheSameResults) {
     for (const Simulator* sim : {&little, &usual}) {
       const auto run = sim->run(graph, in);
       ASSERT_TRUE(run.ok()) << run.status().message();
-      for (int64_t i = 0; i < (*want)[0].n_elements(); ++i) {
-        const double w = (*want)[0].at_f64(i);
-        ASSERT_NEAR(run->results[0].at_f64(i), w, 1e-4 + 1e-5 * std::fabs(w))
-            << text << "element " << i;
-      }
+      for (size_t r = 0; r < want->size(); ++r)
+        for (int64_t i = 0; i < (*want)[r].n_elements(); ++i) {
+          const double w = (*want)[r].at_f64(i);
+          ASSERT_NEAR(run->results[r].at_f64(i), w, 1e-4 + 1e-5 * std::fabs(w))
+              << text << "result " << r << ", element " << i;
+        }
     }
   }
 }

@@ -21,23 +21,32 @@ struct Placed {
 };
 
 // Devices of the compiled graph's nodes, and of those inside regions.
-Placed place_and_run(const Graph& graph, const std::string& order, double tolerance) {
+Placed place(const Graph& graph, const std::string& order,
+             std::shared_ptr<const Executable>* executable = nullptr) {
   Placed out;
   auto runtime = open_runtime({}, order);
   if (!runtime.ok()) return ADD_FAILURE() << runtime.status().message(), out;
   auto context = make_compile_context(**runtime);
   if (!context.ok()) return ADD_FAILURE() << context.status().message(), out;
-  auto executable = compile_graph(graph, *context);
-  if (!executable.ok()) return ADD_FAILURE() << executable.status().message(), out;
-  const Graph& compiled = (*executable)->graph();
-  for (const Node& node : compiled.nodes()) {
+  auto compiled = compile_graph(graph, *context);
+  if (!compiled.ok()) return ADD_FAILURE() << compiled.status().message(), out;
+  for (const Node& node : (*compiled)->graph().nodes()) {
     if (node.device < 0) continue;
     const std::string id = context->targets[size_t(node.device)].id;
     out.nodes.emplace_back(op_row(node.op).name, id);
     for (const Body& body : node.bodies)
       for (const Node& member : body->nodes()) out.nodes.emplace_back(op_row(member.op).name, id);
   }
-  auto run = (*executable)->make_context();
+  if (executable) *executable = *compiled;
+  return out;
+}
+
+// The same; and what it computes is right.
+Placed place_and_run(const Graph& graph, const std::string& order, double tolerance) {
+  std::shared_ptr<const Executable> executable;
+  const Placed out = place(graph, order, &executable);
+  if (!executable) return out;
+  auto run = executable->make_context();
   if (!run.ok()) return ADD_FAILURE() << run.status().message(), out;
   std::vector<Tensor> in, results;
   std::vector<const void*> sources;
@@ -59,11 +68,11 @@ Placed place_and_run(const Graph& graph, const std::string& order, double tolera
 
 const std::set<std::string> kCpu = {"cpu"}, kSim = {"tpu-sim"};
 
-// Two gigaflops on a megabyte of operands: the link is worth it.
+// Seventy megaflops on a megabyte of operands: the link is worth it.
 TEST(Placement, ABigProductMoves) {
   const Placed placed = place_and_run(parse(R"(graph "g"
-  %x = input f32[640,640] "x"
-  %w = parameter f32[640,640] "w" = random 1
+  %x = input f32[320,320] "x"
+  %w = parameter f32[320,320] "w" = random 1
   %y = matmul %x, %w
   return %y "y"
 )"),
@@ -112,7 +121,7 @@ TEST(Placement, ATinyIslandStaysPut) {
 
 // What follows a product that moved follows it, rather than bringing a large tensor back first.
 TEST(Placement, WhatFollowsABigProductStaysBesideIt) {
-  const Placed placed = place_and_run(parse(R"(graph "g"
+  const Placed placed = place(parse(R"(graph "g"
   %x = input f32[512,512] "x"
   %w = parameter f32[512,2048] "w" = random 1
   %v = parameter f32[2048,512] "v" = random 2
@@ -121,7 +130,7 @@ TEST(Placement, WhatFollowsABigProductStaysBesideIt) {
   %y = matmul %g, %v
   return %y "y"
 )"),
-                                      "cpu,tpu-sim", 1e-1);
+                              "cpu,tpu-sim");
   EXPECT_EQ(placed.all(), kSim);
 }
 

@@ -1,18 +1,21 @@
-// bench: how long a model takes, and what its memory is.
+// bench: how long a model takes, and what its memory is; and the same beside other settings.
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "core/base/text.h"
+#include "tools/ferrule/compare.h"
+#include "tools/ferrule/fusion_table.h"
 #include "tools/ferrule/inputs.h"
+#include "tools/ferrule/timing.h"
 
 namespace ferrule::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+using WallClock = std::chrono::steady_clock;
+double ms_since(WallClock::time_point start) {
+  return std::chrono::duration<double, std::milli>(WallClock::now() - start).count();
 }
 
 struct Prepared {
@@ -33,12 +36,6 @@ Result<Prepared> prepare(ModelCall& call) {
   for (const Output& output : graph.outputs()) out.outputs.emplace_back(graph.type(output.value));
   for (Tensor& tensor : out.outputs) out.addresses.push_back(tensor.mutable_data());
   return out;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 std::string regions_json(const Executable& executable, const std::vector<StepTime>& times) {
@@ -88,7 +85,7 @@ Status measure(Stream& stream, const Prepared& prepared, int64_t repeat, Measure
   Progress progress;
   for (int64_t i = -kWarm; i < repeat; ++i) {
     progress.show(cat("run ", i + kWarm + 1, " of ", repeat + kWarm));
-    const auto begin = Clock::now();
+    const auto begin = WallClock::now();
     FRL_TRY(stream.run_into(*prepared.compiled, prepared.inputs, prepared.addresses));
     if (i == -kWarm) out.first_ms = ms_since(begin);
     if (i >= 0) out.times_ms.push_back(ms_since(begin));
@@ -128,11 +125,70 @@ void print_summary(const Executable& executable, const Measured& m, uint64_t pac
   print_steps(executable, m.steps, 20);
 }
 
+// One side of a comparison, ready to run.
+struct Side {
+  ModelCall call;
+  Prepared prepared;
+  std::unique_ptr<Stream> stream;
+  std::vector<double> times_ms;
+
+  Status run(bool timed) {
+    const auto begin = WallClock::now();
+    FRL_TRY(stream->run_into(*prepared.compiled, prepared.inputs, prepared.addresses));
+    if (timed) times_ms.push_back(ms_since(begin));
+    return {};
+  }
+  size_t kernels() const {
+    const Graph& graph = prepared.compiled->executable->graph();
+    return size_t(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                                [](const Node& node) { return !is_view(node); }));
+  }
+};
+
+Result<Side> open_side(const Arguments& arguments) {
+  FRL_LET(ModelCall call, open_call(arguments));
+  FRL_LET(Prepared prepared, prepare(call));
+  auto stream = std::make_unique<Stream>(call.session);
+  return Side{std::move(call), std::move(prepared), std::move(stream), {}};
+}
+
+// Both sides in turn, so that what the machine does beside them falls on both.
+Result<int> run_against(const Arguments& arguments, int64_t repeat) {
+  Arguments other = arguments;
+  for (const std::string& setting : arguments.list("--against")) other.add("--set", setting);
+  FRL_LET(Side own, open_side(arguments));
+  FRL_LET(Side against, open_side(other));
+  for (int64_t i = -2; i < repeat; ++i) {
+    FRL_TRY(own.run(i >= 0));
+    FRL_TRY(against.run(i >= 0));
+  }
+  const Graph& graph = own.prepared.compiled->executable->graph();
+  for (size_t i = 0; i < own.prepared.outputs.size(); ++i) {
+    const Comparison found =
+        compare(own.prepared.outputs[i], against.prepared.outputs[i], 1e-3, 1e-3);
+    if (!found.equal)
+      return Status(Code::internal, cat("output ", graph.outputs()[i].name,
+                                        ": want the same from both sides, ", found.text));
+  }
+  const double mine = median(own.times_ms), theirs = median(against.times_ms);
+  print(format(arguments.has("--json")
+                   ? "{\"median_ms\": %.6f, \"against_ms\": %.6f, \"ratio\": %.4f, \"kernels\": "
+                     "%zu, \"against_kernels\": %zu, \"pairs\": %zu}\n"
+                   : "median %.3f ms, against %.3f ms: ratio %.3f; kernels %zu, against %zu; %zu "
+                     "pairs\n",
+               mine, theirs, theirs / mine, own.kernels(), against.kernels(), own.times_ms.size()));
+  return kFine;
+}
+
 Result<int> run(const Arguments& arguments) {
+  if (arguments.has("--fusion-table")) return run_fusion_table(arguments);
+  if (!arguments.has("MODEL"))
+    return Status(Code::invalid_argument, "bench: want MODEL or --fusion-table, got neither");
   FRL_LET(const int64_t repeat, arguments.integer("--repeat", 10, 1));
   Arguments with_inputs = arguments;
   if (!with_inputs.has("--random-inputs")) with_inputs.add("--random-inputs", "0");
-  const auto start = Clock::now();
+  if (arguments.has("--against")) return run_against(with_inputs, repeat);
+  const auto start = WallClock::now();
   FRL_LET(ModelCall call, open_call(with_inputs));
   FRL_LET(const Prepared prepared, prepare(call));
   Stream stream(call.session);
@@ -147,7 +203,13 @@ Result<int> run(const Arguments& arguments) {
 
 std::vector<OptionRow> options() {
   std::vector<OptionRow> out(input_options().begin(), input_options().end());
+  for (OptionRow& row : out)
+    if (row.required) row.required = false;
   out.push_back({"--repeat", "N", "timed runs, after two that warm up"});
+  out.push_back({"--fusion-table", nullptr,
+                 "time each fusion of the target, fused and not, beside what the gate predicts"});
+  out.push_back({"--only", "PART", "of the fusion table: passes or cases that hold this text"});
+  out.push_back({"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
   return out;
 }
 

@@ -16,6 +16,8 @@ constexpr OptionRow kOptions[] = {
     {"--shape", "NAME=1,2,3", "the shape of a made-up input, where the model leaves it open", true},
     {"--state", "IN=OUT",
      "an input that keeps its value from run to run, and the output that renews it", true},
+    {"--droppable", "OUTPUT", "an output that may come back empty, if only its peaks are wanted",
+     true},
     {"--lock", "FILE", "which device runs which node; written if there is no such file"},
     {"--lock-write", nullptr, "the lock is written anew, whatever it says"},
 };
@@ -145,6 +147,7 @@ Result<ModelCall> open_call(const Arguments& arguments) {
   FRL_LET(const Pairs shapes, pairs(arguments, "--shape"));
   SessionOptions options;
   FRL_LET(options.states, pairs(arguments, "--state"));
+  for (const std::string& name : arguments.list("--droppable")) options.droppable.insert(name);
   FRL_LET(const Pairs files, pairs(arguments, "--input"));
   for (const auto& [name, path] : files) {
     if (path.empty())

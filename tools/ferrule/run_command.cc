@@ -50,7 +50,7 @@ std::string outputs_json(const std::vector<NamedTensor>& outputs,
     const NamedTensor& output = outputs[k];
     out +=
         cat(k ? ",\n " : "\n ", "{\"name\": ", json_quote(output.name), ", \"type\": \"",
-            to_string(output.tensor.type()), "\", ",
+            to_string(output.tensor.type()), "\", ", output.absent ? "\"absent\": true, " : "",
             files[k].empty() ? "" : cat("\"file\": ", json_quote(files[k]), ", "), "\"values\": [");
     const int64_t n = std::min<int64_t>(output.tensor.n_elements(), 1000);
     for (int64_t i = 0; i < n; ++i) {
@@ -82,7 +82,8 @@ Result<int> run(const Arguments& arguments) {
     return kFine;
   }
   for (size_t i = 0; i < outputs.size(); ++i)
-    print_text(cat(printable(outputs[i].name, false), "  ", summary(outputs[i].tensor),
+    print_text(cat(printable(outputs[i].name, false), "  ",
+                   outputs[i].absent ? "absent" : summary(outputs[i].tensor),
                    files[i].empty() ? "" : cat("  in ", files[i]), "\n"));
   if (explain) print_text(explain_text(*call.session, *compiled->executable));
   return kFine;
