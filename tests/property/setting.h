@@ -22,6 +22,7 @@ Setting draw_setting(Chance& chance, std::span<const std::string> wanted);
 
 // All options that are the caller's: limits, gate, passes off.
 FuseOptions draw_options(Chance& chance);
+std::string options_text(const FuseOptions& options);
 
 // A row by whose claims results of the reference are judged: every op correct to a few ulp.
 const DeviceRow& reference_row();
