@@ -103,9 +103,9 @@ std::string options_text(const FuseOptions& options) {
     for (const std::string& name : options.passes_off) out += " " + name;
     out += "\n";
   }
-  for (const auto& [on, name] : {std::pair(options.fusion, "fusion"),
-                                 std::pair(options.pointwise, "pointwise regions"),
-                                 std::pair(options.regions, "passes over slices")})
+  for (const auto& [on, name] :
+       {std::pair(options.fusion, "fusion"), std::pair(options.pointwise, "pointwise regions"),
+        std::pair(options.regions, "passes over slices")})
     if (!on) out += cat("# no ", name, "\n");
   return out;
 }
