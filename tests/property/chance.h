@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <random>
 
 namespace ferrule::property {
@@ -17,7 +18,7 @@ class Chance {
   // One of a container's elements; it is not empty.
   template <class Row>
   auto& of(Row& row) {
-    return *(std::begin(row) + below(int64_t(std::size(row))));
+    return *std::next(std::begin(row), below(int64_t(std::size(row))));
   }
 
  private:

@@ -13,6 +13,7 @@ namespace ferrule::property {
 // The graph that a text case of a pass begins with, and what its device claims.
 struct Plant {
   std::string name;  // "fuse_norm/a sum in front of the norm"
+  std::string pass;
   std::vector<std::string> claims;
   Graph graph;
 };

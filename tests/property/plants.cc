@@ -8,7 +8,7 @@ namespace ferrule::property {
 namespace {
 
 struct Written {
-  std::string name, text;
+  std::string name, pass, text;
   std::vector<std::string> claims;
 };
 
@@ -25,7 +25,8 @@ std::vector<Written> read_cases() {
       const bool inside = !line.empty() && line[0] == ' ';
       if (line.rfind("case ", 0) == 0)
         out.push_back(
-            {cat(std::filesystem::path(path).stem().string(), "/", line.substr(5)), {}, {}});
+            {cat(std::filesystem::path(path).stem().string(), "/", line.substr(5)), {}, {}, {}});
+      if (line.rfind("pass ", 0) == 0) out.back().pass = line.substr(5);
       if (line.rfind("claims ", 0) == 0) out.back().claims = split(line.substr(7), ' ');
       if (!line.empty() && !inside) before = line == "before";
       if (before && inside) out.back().text += line + "\n";
@@ -50,7 +51,8 @@ const std::vector<Plant>& plants() {
     for (Written& written : read_cases()) {
       auto graph = parse_graph(written.text);
       if (!graph.ok() || !is_grown_from(*graph)) continue;
-      out.push_back({std::move(written.name), std::move(written.claims), std::move(*graph)});
+      out.push_back({std::move(written.name), std::move(written.pass), std::move(written.claims),
+                     std::move(*graph)});
     }
     return out;
   }();

@@ -26,7 +26,7 @@ std::string device_failure(uint64_t seed, const Grown& grown, Bench& bench,
     return bench.check(sample, options, nullptr).fault;
   };
   const Sample small = shrink(grown.sample, fails, 600);
-  return case_text(cat("seed ", seed, " on devices"), small, fails(small), {});
+  return case_text(cat("seed ", seed, " on devices"), small, fails(small), options_text(options));
 }
 
 }  // namespace

@@ -85,7 +85,28 @@ Setting draw_setting(Chance& chance, std::span<const std::string> wanted) {
     for (int64_t i = chance.between(1, 6); i > 0; --i)
       out.placed.push_back(int32_t(chance.below(2)));
   }
+  out.canonical = !chance.with(0.08);
   if (chance.with(0.1)) out.refuses = uint64_t(chance.between(2, 5));
+  return out;
+}
+
+std::string options_text(const FuseOptions& options) {
+  std::string out = cat("gate ", gate_mode_name(options.gate.mode), "\n");
+  const RegionLimits& limits = options.limits;
+  if (limits.nodes || limits.inputs || limits.outputs) out += "limits";
+  if (limits.nodes) out += cat(" nodes=", *limits.nodes);
+  if (limits.inputs) out += cat(" inputs=", *limits.inputs);
+  if (limits.outputs) out += cat(" outputs=", *limits.outputs);
+  if (out.back() != '\n') out += "\n";
+  if (!options.passes_off.empty()) {
+    out += "# off";
+    for (const std::string& name : options.passes_off) out += " " + name;
+    out += "\n";
+  }
+  for (const auto& [on, name] :
+       {std::pair(options.fusion, "fusion"), std::pair(options.pointwise, "pointwise regions"),
+        std::pair(options.regions, "passes over slices")})
+    if (!on) out += cat("# no ", name, "\n");
   return out;
 }
 
@@ -96,18 +117,9 @@ std::string Setting::text() const {
     for (const Claim& claim : row.claims) out += " " + claim.name;
     out += "\n";
   }
-  out += cat("gate ", gate_mode_name(options.gate.mode), "\n");
-  if (options.limits.nodes || options.limits.inputs || options.limits.outputs) out += "limits";
-  if (options.limits.nodes) out += cat(" nodes=", *options.limits.nodes);
-  if (options.limits.inputs) out += cat(" inputs=", *options.limits.inputs);
-  if (options.limits.outputs) out += cat(" outputs=", *options.limits.outputs);
-  if (out.back() != '\n') out += "\n";
-  if (!options.passes_off.empty()) {
-    out += "# off";
-    for (const std::string& name : options.passes_off) out += " " + name;
-    out += "\n";
-  }
-  if (!options.fusion) out += "# fusion off\n";
+  out += options_text(options);
+  if (!canonical) out += "# not made canonical\n";
+  if (refuses) out += cat("# refuses every ", refuses, "\n");
   return out;
 }
 

@@ -10,7 +10,8 @@ struct Setting {
   std::vector<DeviceRow> devices;  // one or two
   std::vector<int32_t> placed;     // device of node i % placed.size()
   FuseOptions options;
-  uint64_t refuses = 0;  // the plugin refuses regions whose key this divides; 0: none
+  bool canonical = true;  // the passes for any target come first
+  uint64_t refuses = 0;   // the plugin refuses regions whose key this divides; 0: none
 
   // The lines of a text case that say the same.
   std::string text() const;
@@ -21,6 +22,7 @@ Setting draw_setting(Chance& chance, std::span<const std::string> wanted);
 
 // All options that are the caller's: limits, gate, passes off.
 FuseOptions draw_options(Chance& chance);
+std::string options_text(const FuseOptions& options);
 
 // A row by whose claims results of the reference are judged: every op correct to a few ulp.
 const DeviceRow& reference_row();
