@@ -158,7 +158,8 @@ std::string summary_of(const std::vector<Line>& lines, const std::string& target
 }
 
 Result<std::vector<Line>> measure_all(const CompileContext& device, const Arguments& arguments) {
-  FRL_LET(const Clock clock, clock_of(device));
+  FRL_LET(const Clock clock, clock_of(device, arguments.has("--processor-time") ? Clock::processor
+                                                                        : Clock::wall));
   FRL_LET(const int64_t pairs, arguments.integer("--repeat", 31, 3));
   const std::string only = arguments.text("--only");
   std::vector<Line> lines;

@@ -1,7 +1,8 @@
 #include "tools/ferrule/timing.h"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 
 #include "tools/ferrule/inputs.h"
 
@@ -20,6 +21,24 @@ constexpr const char* kProbe = R"(graph "g"
   %c = exp %b
   %y = sin %c
   return %y "y")";
+
+double now_us(Clock clock) {
+  timespec now{};
+  ::clock_gettime(clock == Clock::processor ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return double(now.tv_sec) * 1e6 + double(now.tv_nsec) / 1e3;
+}
+
+// How many runs of the shortest work make a sample that is long enough for the clock.
+Result<int64_t> inner_runs(const std::vector<Runnable*>& works, Clock clock) {
+  if (clock == Clock::device) return 1;
+  double best = kSampleUs;
+  for (int i = 0; i < 5; ++i)
+    for (Runnable* work : works) {
+      FRL_LET(const double us, time_once_us(*work, clock, 2));
+      best = std::min(best, us);
+    }
+  return std::clamp<int64_t>(int64_t(kSampleUs / std::max(best, 0.01)), 1, kMostInner);
+}
 
 }  // namespace
 
@@ -50,13 +69,13 @@ CompileContext for_target(const CompileContext& all, size_t target) {
   return out;
 }
 
-Result<Clock> clock_of(const CompileContext& context) {
+Result<Clock> clock_of(const CompileContext& context, Clock usual) {
   FRL_LET(const Graph graph, parse_graph(kProbe));
   FRL_LET(Runnable work, make_runnable(graph, context));
   FRL_LET(const double wall, time_once_us(work, Clock::wall, 1));
   FRL_LET(const double own, time_once_us(work, Clock::device, 1));
   const bool agree = own <= 0 || std::max(own / wall, wall / own) <= kAgrees;
-  return agree ? Clock::wall : Clock::device;
+  return agree ? usual : Clock::device;
 }
 
 Result<double> time_once_us(Runnable& work, Clock clock, int64_t inner) {
@@ -68,36 +87,21 @@ Result<double> time_once_us(Runnable& work, Clock clock, int64_t inner) {
     for (const StepTime& step : work.context->step_times()) ns += double(step.ns);
     return ns / 1e3;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now_us(clock);
   for (int64_t i = 0; i < inner; ++i) FRL_TRY(work.run());
-  const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
-  return us.count() / double(inner);
-}
-
-Result<int64_t> inner_runs(Runnable& work, Clock clock) {
-  if (clock == Clock::device) return 1;
-  double best = kSampleUs;
-  for (int i = 0; i < 5; ++i) {
-    FRL_LET(const double us, time_once_us(work, clock, 1));
-    best = std::min(best, us);
-  }
-  return std::clamp<int64_t>(int64_t(kSampleUs / std::max(best, 0.01)), 1, kMostInner);
+  return (now_us(clock) - start) / double(inner);
 }
 
 Result<std::vector<double>> time_in_turn_us(const std::vector<Runnable*>& works, Clock clock,
                                             int64_t samples) {
-  std::vector<int64_t> inner;
-  for (Runnable* work : works) {
-    FRL_LET(const int64_t n, inner_runs(*work, clock));
-    inner.push_back(n);
-  }
+  FRL_LET(const int64_t inner, inner_runs(works, clock));
   if (clock == Clock::device) samples = 1;  // the same each time
   std::vector<std::vector<double>> times(works.size());
   for (int64_t s = 0; s < samples; ++s)
     for (size_t k = 0; k < works.size(); ++k) {
-      // Who comes first has cold caches: turns change.
       const size_t w = s % 2 ? works.size() - 1 - k : k;
-      FRL_LET(const double us, time_once_us(*works[w], clock, inner[w]));
+      if (clock != Clock::device) FRL_TRY(works[w]->run());  // its own memory comes into the caches
+      FRL_LET(const double us, time_once_us(*works[w], clock, inner));
       times[w].push_back(us);
     }
   std::vector<double> out;

@@ -26,16 +26,16 @@ Result<Runnable> make_runnable(const Graph& graph, const CompileContext& context
 // The context of one target alone, without lock.
 CompileContext for_target(const CompileContext& all, size_t target);
 
-enum class Clock { wall, device };
+// processor: the time that this process had one; of use on a machine that others use too, with
+// one compute thread.
+enum class Clock { wall, processor, device };
 // Whose clock counts on the only target of `context`: the device's if its steps add up to
-// something else than what the wall shows for the same work.
-Result<Clock> clock_of(const CompileContext& context);
+// something else than what the wall shows for the same work, else `usual`.
+Result<Clock> clock_of(const CompileContext& context, Clock usual);
 
 // A run's time by that clock.
 //   units   microseconds, of one run
 Result<double> time_once_us(Runnable& work, Clock clock, int64_t inner);
-// How many runs make a sample that is long enough for the clock.
-Result<int64_t> inner_runs(Runnable& work, Clock clock);
 // Medians of samples in turn, so that what the machine does beside them falls on all.
 Result<std::vector<double>> time_in_turn_us(const std::vector<Runnable*>& works, Clock clock,
                                             int64_t samples);
