@@ -55,7 +55,8 @@ bool is_half(const Match& m, size_t slot, bool second) {
              &steps = slice.attributes.list(FRL_AT_slice_steps);
   for (size_t axis = 0; axis < x.rank(); ++axis) {
     const bool last = axis + 1 == x.rank();
-    if (starts[axis] != (last && second ? n : 0) || (!steps.empty() && steps[axis] != 1))
+    if (starts[axis] != (last && second ? n : 0) || (!steps.empty() && steps[axis] != 1) ||
+        m.graph.shape(m[slot])[axis] != (last ? n : x[axis]))
       return false;
   }
   return x.rank() > 0 && x.back() % 2 == 0;

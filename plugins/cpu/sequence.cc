@@ -59,10 +59,7 @@ class Builder {
     const uint64_t inner = settle();
     const PartFinder kinds(region_, uses_);
     for (uint32_t first = 0; first < body_.n_nodes;) {
-      if (is_view(region_.node(body_.first_node + first))) {
-        ++first;
-        continue;
-      }
+      if (is_view(region_.node(body_.first_node + first)) && ++first) continue;
       if (auto request = kinds.at(first)) {
         first += request->n_nodes;
         add_step(flagged(std::move(*request)), inner);
