@@ -42,6 +42,7 @@ struct CompileContext {
 };
 
 // Opens the allowed devices and reads the options out of the config.
+// The context refers to the runtime, which outlives it.
 Result<CompileContext> make_compile_context(const Runtime& runtime);
 
 // Options of the passes as the config has them.

@@ -66,7 +66,8 @@ TEST(PlaceOverPlugins, ALockIsFollowedToTheResult) {
   std::remove(path.c_str());
   const Graph graph = parse(kMixed);
   {
-    auto context = make_compile_context(*runtime({{"placement.lock", path}}));
+    const auto loaded = runtime({{"placement.lock", path}});
+    auto context = make_compile_context(*loaded);
     ASSERT_TRUE(context.ok()) << context.status().message();
     const auto executable = compile_graph(graph, *context);
     ASSERT_TRUE(executable.ok()) << executable.status().message();
@@ -80,7 +81,8 @@ TEST(PlaceOverPlugins, ALockIsFollowedToTheResult) {
   ASSERT_TRUE(PlacementLock::parse(text.replace(at + line.size(), 3, "discrete:0"), "edited")
                   ->write(path)
                   .ok());
-  auto context = make_compile_context(*runtime({{"placement.lock", path}}));
+  const auto loaded = runtime({{"placement.lock", path}});
+  auto context = make_compile_context(*loaded);
   ASSERT_TRUE(context.ok()) << context.status().message();
   const auto executable = compile_graph(graph, *context);
   std::remove(path.c_str());
@@ -118,7 +120,8 @@ TEST(PlaceOverPlugins, BodiesAreLockedInTheirScope) {
     return %y "y")");
   std::string texts[2];
   for (std::string& text : texts) {
-    auto context = make_compile_context(*runtime({{"placement.lock", path}}));
+    const auto loaded = runtime({{"placement.lock", path}});
+    auto context = make_compile_context(*loaded);
     ASSERT_TRUE(context.ok()) << context.status().message();
     const auto executable = compile_graph(graph, *context);
     ASSERT_TRUE(executable.ok()) << executable.status().message();
