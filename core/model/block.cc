@@ -25,8 +25,8 @@ std::vector<int64_t> Val::dims() const {
   return out;
 }
 
-bool Block::fold(OpId op, const Attributes& attributes, const std::vector<ValueId>& operands,
-                 std::vector<Val>* results) {
+bool ImportBlock::fold(OpId op, const Attributes& attributes, const std::vector<ValueId>& operands,
+                       std::vector<Val>* results) {
   if (!is_light(op) || operands.empty()) return false;
   std::vector<const Tensor*> tensors;
   std::vector<const TensorType*> types;
@@ -55,8 +55,8 @@ bool Block::fold(OpId op, const Attributes& attributes, const std::vector<ValueI
   return true;
 }
 
-std::vector<Val> Block::emit_all(OpId op, Attributes attributes, std::vector<Val> operands,
-                                 std::vector<Body> bodies) {
+std::vector<Val> ImportBlock::emit_all(OpId op, Attributes attributes, std::vector<Val> operands,
+                                       std::vector<Body> bodies) {
   const uint32_t n_results = op_row(op).n_results;
   std::vector<Val> results;
   if (failed()) return std::vector<Val>(n_results);
@@ -78,34 +78,34 @@ std::vector<Val> Block::emit_all(OpId op, Attributes attributes, std::vector<Val
   return results;
 }
 
-Val Block::emit(OpId op, Attributes attributes, std::vector<Val> operands, size_t result) {
+Val ImportBlock::emit(OpId op, Attributes attributes, std::vector<Val> operands, size_t result) {
   const std::vector<Val> results = emit_all(op, std::move(attributes), std::move(operands));
   return result < results.size() ? results[result] : Val{this, kNoValue};
 }
 
-Val Block::literal(Tensor known) {
+Val ImportBlock::literal(Tensor known) {
   if (failed()) return {this, kNoValue};
   return at(graph_.add_literal(std::move(known)));
 }
 
-Val Block::scalar(Type type, double value) {
+Val ImportBlock::scalar(Type type, double value) {
   if (failed() || type == Type::none) return {this, kNoValue};
   return literal(Tensor::scalar(type, value));
 }
 
-bool Block::may_make(int64_t n_bytes) {
+bool ImportBlock::may_make(int64_t n_bytes) {
   const int64_t most = state_.request.limits.made_bytes;
   if (!failed() && n_bytes <= most - state_.made_bytes) return state_.made_bytes += n_bytes, true;
   fail(Status(Code::out_of_limits, cat("want at most ", most, " bytes of computed tensors")));
   return false;
 }
 
-Val Block::made(Tensor known, const std::string& name) {
+Val ImportBlock::made(Tensor known, const std::string& name) {
   if (known.type().size_bytes() <= kLiteralBytes) return literal(std::move(known));
   return parameter(std::move(known), name);
 }
 
-Val Block::parameter(Tensor known, const std::string& name) {
+Val ImportBlock::parameter(Tensor known, const std::string& name) {
   if (failed()) return {this, kNoValue};
   if (outer_) return bring(outer_->parameter(std::move(known), name));
   std::string unique = name;
@@ -115,7 +115,7 @@ Val Block::parameter(Tensor known, const std::string& name) {
   return at(graph_.add_parameter(std::move(known), unique));
 }
 
-Val Block::bring(Val value) {
+Val ImportBlock::bring(Val value) {
   if (failed() || value.block == this || !value.ok()) return {this, failed() ? kNoValue : value.id};
   if (!outer_) {
     fail(Status(Code::internal, "a value of an inner block is used outside of it"));

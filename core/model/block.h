@@ -1,6 +1,6 @@
-// Block: one graph under construction, and the values in it. The first error sticks: after it,
-// every operation gives a value that is none, so rules read like formulas and are asked once, at
-// the end.
+// ImportBlock: one graph under construction, and the values in it. The first error sticks: after
+// it, every operation gives a value that is none, so rules read like formulas and are asked once,
+// at the end.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace ferrule {
 
-class Block;
+class ImportBlock;
 
 // A value of a block, or none (a missing operand, or after an error).
 struct Val {
-  Block* block = nullptr;
+  ImportBlock* block = nullptr;
   ValueId id = kNoValue;
 
   bool ok() const { return id != kNoValue; }
@@ -44,16 +44,16 @@ struct ImportState {
 // Ops whose work is bounded by the bytes that they touch.
 constexpr bool is_light(OpId op) { return op >= 1 && op <= FRL_OP_topk; }
 
-class Block {
+class ImportBlock {
  public:
-  Block(ImportState& state, Block* outer, std::string name)
+  ImportBlock(ImportState& state, ImportBlock* outer, std::string name)
       : state_(state), outer_(outer), graph_(std::move(name)) {}
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
+  ImportBlock(const ImportBlock&) = delete;
+  ImportBlock& operator=(const ImportBlock&) = delete;
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
-  Block* outer() const { return outer_; }
+  ImportBlock* outer() const { return outer_; }
   ImportState& state() { return state_; }
   const Status& status() const { return status_; }
   bool failed() const { return !status_.ok(); }
@@ -97,7 +97,7 @@ class Block {
   Status evaluate_node(const Node& node);
 
   ImportState& state_;
-  Block* outer_;
+  ImportBlock* outer_;
   Graph graph_;
   Status status_;
   std::vector<ValueId> captured_;

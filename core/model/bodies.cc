@@ -40,14 +40,14 @@ bool tensors_of(const std::vector<Entry>& entries, std::vector<Val>* out) {
   return true;
 }
 
-Result<Bodies> close_bodies(std::span<Block* const> blocks,
+Result<Bodies> close_bodies(std::span<ImportBlock* const> blocks,
                             std::span<const std::vector<Val>> outputs,
                             const std::vector<TensorType>& own) {
   std::vector<ValueId> all;
-  for (const Block* block : blocks)
+  for (const ImportBlock* block : blocks)
     for (const ValueId id : block->captured())
       if (std::find(all.begin(), all.end(), id) == all.end()) all.push_back(id);
-  Block& outer = *blocks[0]->outer();
+  ImportBlock& outer = *blocks[0]->outer();
   Bodies out;
   for (const ValueId id : all) out.captured.push_back(outer.at(id));
   for (size_t b = 0; b < blocks.size(); ++b) {

@@ -16,7 +16,7 @@ struct Bodies {
   std::vector<Body> bodies;
   std::vector<Val> captured;  // operands, behind the own ones
 };
-Result<Bodies> close_bodies(std::span<Block* const> blocks,
+Result<Bodies> close_bodies(std::span<ImportBlock* const> blocks,
                             std::span<const std::vector<Val>> outputs,
                             const std::vector<TensorType>& own);
 

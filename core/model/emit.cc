@@ -215,7 +215,7 @@ Val topk_places(Val x, int64_t axis, int64_t k) {
   return x.block->emit(FRL_OP_topk, std::move(attributes), {x}, 1);
 }
 
-Val iota(Block& block, Type type, int64_t n) {
+Val iota(ImportBlock& block, Type type, int64_t n) {
   if (block.failed() || !block.may_make(n > INT32_MAX ? INT64_MAX / 2 : n * size_bytes(type)))
     return {&block, kNoValue};
   Tensor out(TensorType{type, Shape{n}});

@@ -53,7 +53,7 @@ Val matmul(Val a, Val b);
 Val topk_places(Val x, int64_t axis, int64_t k);
 
 // 0, 1, .. n - 1 as a literal or a parameter.
-Val iota(Block& block, Type type, int64_t n);
+Val iota(ImportBlock& block, Type type, int64_t n);
 
 // 16-bit floats are computed with in f32, as the kinds do.
 inline Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }

@@ -32,12 +32,12 @@ struct Attention {
 
 Val to_additive(Val mask, Type type) {
   if (mask.element() != Type::boolean) return cast(mask, type);
-  Block& block = *mask.block;
+  ImportBlock& block = *mask.block;
   return select(mask, block.scalar(type, 0), block.scalar(type, -INFINITY));
 }
 
 // The kind that devices know, for all that it can say.
-Val as_kind(Block& block, const Attention& a) {
+Val as_kind(ImportBlock& block, const Attention& a) {
   Attributes attributes(FRL_OP_attention);
   attributes.set_f(FRL_AT_attention_scale, a.scale);
   attributes.set_i(FRL_AT_attention_mask, a.causal                            ? 1

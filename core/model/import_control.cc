@@ -24,9 +24,9 @@ void inline_branch(ModelNode& n, bool condition) {
 Status branch_on_device(ModelNode& n, Val condition) {
   const onnx::GraphProto* graphs[] = {n.graph("then_branch"), n.graph("else_branch")};
   if (!graphs[0] || !graphs[1]) return n.block().status();
-  Block then_block(n.block().state(), &n.block(), "then"),
+  ImportBlock then_block(n.block().state(), &n.block(), "then"),
       else_block(n.block().state(), &n.block(), "else");
-  Block* const blocks[] = {&then_block, &else_block};
+  ImportBlock* const blocks[] = {&then_block, &else_block};
   std::vector<Val> outputs[2];
   for (size_t b = 0; b < 2; ++b) {
     FRL_LET(const auto entries, n.importer().run_graph(*graphs[b], n.scope(), *blocks[b], {}));
@@ -83,7 +83,7 @@ std::vector<TensorType> input_types(const ScanShape& s) {
   return types;
 }
 
-std::vector<Entry> add_inputs(Block& block, const std::vector<TensorType>& types) {
+std::vector<Entry> add_inputs(ImportBlock& block, const std::vector<TensorType>& types) {
   std::vector<Entry> entries;
   for (const TensorType& type : types)
     entries.push_back(
@@ -92,8 +92,8 @@ std::vector<Entry> add_inputs(Block& block, const std::vector<TensorType>& types
 }
 
 // `outputs` of the block: carried values anew, then slices of results.
-Status emit_scan(ModelNode& n, const ScanShape& s, Block& block, const std::vector<Val>& outputs,
-                 std::vector<Val>* results) {
+Status emit_scan(ModelNode& n, const ScanShape& s, ImportBlock& block,
+                 const std::vector<Val>& outputs, std::vector<Val>* results) {
   Attributes attributes(FRL_OP_scan);
   Ints axes, reverse = s.sliced_reverse;
   for (size_t i = 0; i < s.sliced.size(); ++i)
@@ -109,7 +109,7 @@ Status emit_scan(ModelNode& n, const ScanShape& s, Block& block, const std::vect
   attributes.set_i(FRL_AT_scan_length, s.length).set_list(FRL_AT_scan_axes, axes);
   if (std::any_of(reverse.begin(), reverse.end(), [](int64_t r) { return r != 0; }))
     attributes.set_list(FRL_AT_scan_reverse, reverse);
-  Block* const blocks[] = {&block};
+  ImportBlock* const blocks[] = {&block};
   const std::vector<Val> given[] = {outputs};
   FRL_LET(Bodies made, close_bodies(blocks, given, input_types(s)));
   std::vector<Val> operands = s.carried;
@@ -124,7 +124,7 @@ Status emit_scan(ModelNode& n, const ScanShape& s, Block& block, const std::vect
 void run_scan(ModelNode& n, const ScanShape& s, std::vector<Val>* results) {
   const onnx::GraphProto* graph = n.graph("body");
   if (!graph) return;
-  Block block(n.block().state(), &n.block(), "scan");
+  ImportBlock block(n.block().state(), &n.block(), "scan");
   auto entries =
       n.importer().run_graph(*graph, n.scope(), block, add_inputs(block, input_types(s)));
   if (!entries.ok()) return n.fail(std::move(entries).status());

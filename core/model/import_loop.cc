@@ -46,7 +46,7 @@ bool read_loop(ModelNode& n, Loop* loop) {
 // The body with its trip, its condition (unless that is true in every trip) and its carried values
 // as inputs.
 struct Step {
-  Block block;
+  ImportBlock block;
   std::vector<TensorType> types;
   std::vector<Val> inputs, outputs;  // outputs: condition, carried, results
   Status status;
@@ -101,7 +101,7 @@ Status as_scan(ModelNode& n, const Loop& loop, Step& step) {
   attributes.set_i(FRL_AT_scan_carried, int64_t(operands.size()))
       .set_i(FRL_AT_scan_length, loop.trips);
   attributes.set_list(FRL_AT_scan_axes, axes);
-  Block* const blocks[] = {&step.block};
+  ImportBlock* const blocks[] = {&step.block};
   const std::vector<Val> given[] = {outputs};
   FRL_LET(Bodies made, close_bodies(blocks, given, step.types));
   operands.insert(operands.end(), made.captured.begin(), made.captured.end());
@@ -158,7 +158,7 @@ Status as_while(ModelNode& n, const Loop& loop, Step& step) {
     return Status(
         Code::unsupported,
         "its number of trips depends on data, and so do the extents of its stacked results");
-  Block test(n.block().state(), &n.block(), "while");
+  ImportBlock test(n.block().state(), &n.block(), "while");
   std::vector<Val> inputs;
   for (const TensorType& type : step.types)
     inputs.push_back(test.at(test.graph().add_input(type, cat("in", inputs.size()))));
@@ -171,7 +171,7 @@ Status as_while(ModelNode& n, const Loop& loop, Step& step) {
   std::vector<Val> outputs = {step.next_trip(), reshape(step.outputs[0], inputs[1].dims())};
   outputs.insert(outputs.end(), step.outputs.begin() + 1, step.outputs.end());
   if (step.block.failed()) return step.block.status();
-  Block* const blocks[] = {&test, &step.block};
+  ImportBlock* const blocks[] = {&test, &step.block};
   const std::vector<Val> given[] = {{go_on}, outputs};
   FRL_LET(Bodies made, close_bodies(blocks, given, step.types));
   std::vector<Val> operands = {

@@ -12,7 +12,7 @@ Val class_loss(ModelNode& n, Val log_prob, Val target, size_t weights_at) {
   const bool fits = log_prob.rank() >= 2 && target.rank() == log_prob.rank() - 1 &&
                     target.dim(0) == log_prob.dim(0);
   if (!n.want(fits, "[n, c, ..] and targets [n, ..]")) return {&n.block(), kNoValue};
-  Block& block = n.block();
+  ImportBlock& block = n.block();
   target = cast(target, Type::i64);
   Val weights{&block, kNoValue}, ignored{&block, kNoValue};
   if (n.has_attribute("ignore_index")) {

@@ -51,7 +51,8 @@ void batch_norm(ModelNode& n) {
   n.out(0, by_channel(x, scale, cast(n.in(2), inner) - centre * scale));
 }
 
-Val layer_norm(Block& block, Val x, int64_t axes, double epsilon, Val scale = {}, Val shift = {}) {
+Val layer_norm(ImportBlock& block, Val x, int64_t axes, double epsilon, Val scale = {},
+               Val shift = {}) {
   Attributes attributes(FRL_OP_layer_norm);
   attributes.set_i(FRL_AT_layer_norm_axes_n, axes).set_f(FRL_AT_layer_norm_epsilon, epsilon);
   return block.emit(FRL_OP_layer_norm, attributes, {x, scale, shift});

@@ -138,7 +138,7 @@ Status Importer::run() {
   return {};
 }
 
-Entry Importer::localised(const Entry& entry, Block& block) {
+Entry Importer::localised(const Entry& entry, ImportBlock& block) {
   Entry out = entry;
   if (entry.kind == Entry::Kind::tensor) out.value = block.bring(entry.value);
   if (entry.kind != Entry::Kind::sequence) return out;
@@ -182,7 +182,7 @@ Result<Entry> Importer::find(std::string_view name, Scope& scope) {
 }
 
 Result<std::vector<Entry>> Importer::run_graph(const onnx::GraphProto& graph, Scope& outer,
-                                               Block& block, std::vector<Entry> inputs) {
+                                               ImportBlock& block, std::vector<Entry> inputs) {
   if (inputs.size() != graph.inputs.size())
     return Status(Code::invalid_argument, cat("body '", graph.name, "': want ", inputs.size(),
                                               " inputs, got ", graph.inputs.size()));

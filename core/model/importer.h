@@ -40,7 +40,7 @@ struct Frame {
 // The names of one graph of the model, inside those of the graph around it.
 struct Scope {
   Scope* outer;
-  Block* block;
+  ImportBlock* block;
   const Frame* frame;
   int depth;  // of bodies and calls around it
   std::unordered_map<std::string_view, Entry> names;
@@ -114,12 +114,12 @@ class Importer {
 
   // The whole model, into root().
   Status run();
-  Block& root() { return root_; }
+  ImportBlock& root() { return root_; }
   ImportState& state() { return state_; }
 
   // A graph of the model in `block`, seeing the names of `outer`; what its outputs stand for.
-  Result<std::vector<Entry>> run_graph(const onnx::GraphProto& graph, Scope& outer, Block& block,
-                                       std::vector<Entry> inputs);
+  Result<std::vector<Entry>> run_graph(const onnx::GraphProto& graph, Scope& outer,
+                                       ImportBlock& block, std::vector<Entry> inputs);
   // What a name stands for, in the scope's own block.
   Result<Entry> find(std::string_view name, Scope& scope);
 
@@ -134,12 +134,12 @@ class Importer {
   Status call(const onnx::FunctionProto& function, const onnx::NodeProto& node, Scope& scope,
               const std::string& name);
   Result<Entry> initializer(std::string_view name, Scope& scope, bool* found);
-  Entry localised(const Entry& entry, Block& block);
+  Entry localised(const Entry& entry, ImportBlock& block);
 
   const Model& model_;
   Functions functions_;
   ImportState state_;
-  Block root_;
+  ImportBlock root_;
 };
 
 // A node of the model as its rule sees it. Getters that do not find what they must fail the node
@@ -151,7 +151,7 @@ class ModelNode {
 
   Importer& importer() { return importer_; }
   Scope& scope() { return scope_; }
-  Block& block() { return *scope_.block; }
+  ImportBlock& block() { return *scope_.block; }
   const ImportRow& row() const { return row_; }
   int64_t opset() const { return opset_; }
   const std::string& name() const { return name_; }

@@ -109,7 +109,7 @@ bool ModelNode::knowable(Val value, Tensor* out) {
 }
 
 void ModelNode::forget() {
-  for (Block* each = &block(); each; each = each->outer()) each->clear();
+  for (ImportBlock* each = &block(); each; each = each->outer()) each->clear();
 }
 
 void ModelNode::out(size_t i, Val value) {

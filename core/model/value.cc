@@ -16,7 +16,7 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-Result<Tensor> Block::leaf_value(ValueId id, bool want) {
+Result<Tensor> ImportBlock::leaf_value(ValueId id, bool want) {
   const Value& value = graph_.value(id);
   if (value.role == Role::literal) return value.known;
   if (value.role == Role::parameter) {
@@ -40,7 +40,7 @@ Result<Tensor> Block::leaf_value(ValueId id, bool want) {
                 cat("a shape depends on the elements of input '", value.name, "'"));
 }
 
-Status Block::evaluate_node(const Node& node) {
+Status ImportBlock::evaluate_node(const Node& node) {
   const OpRow* row = find_op(node.op);
   if (!row || !row->eval)
     return Status(Code::unsupported,
@@ -69,7 +69,7 @@ Status Block::evaluate_node(const Node& node) {
   return {};
 }
 
-Result<Tensor> Block::value(Val asked, bool want) {
+Result<Tensor> ImportBlock::value(Val asked, bool want) {
   if (failed()) return status_;
   std::vector<ValueId> open = {asked.id};
   std::vector<uint32_t> cone;  // nodes, in no order

@@ -18,6 +18,20 @@ def tracked():
     return [f for f in out.splitlines() if os.path.exists(f)]
 
 
+def one_definition(files):
+    """A class of one namespace has one definition: two of a name are one to the linker."""
+    seen = {}
+    for file in files:
+        if not re.match(r"(core|tools|conformance)/.*\.h$", file):
+            continue
+        text = open(file).read()
+        namespace = re.search(r"^namespace ([\w:]+)", text, re.M)
+        for name in re.findall(r"^(?:class|struct|enum class) (\w+)(?!\w|::)[^;]*?\{", text, re.M):
+            other = seen.setdefault((namespace and namespace[1], name), file)
+            if other != file:
+                yield f"{file}: {name} is defined in {other} too"
+
+
 def layers(files):
     for file in files:
         if not file.startswith("core/"):
@@ -126,7 +140,7 @@ def places(files):
 
 def main():
     files = tracked()
-    faults = [fault for rule in (layers, plugins, words, sizes, functions, readmes, places) for fault in rule(files)]
+    faults = [fault for rule in (layers, one_definition, plugins, words, sizes, functions, readmes, places) for fault in rule(files)]
     print("\n".join(faults) or f"{len(files)} files keep the rules")
     return bool(faults)
 
