@@ -211,8 +211,7 @@ std::vector<OptionRow> options() {
   out.push_back({"--processor-time", nullptr,
                  "of the fusion table: count what this process had of a processor, not the wall"});
   out.push_back({"--only", "PART", "of the fusion table: passes or cases that hold this text"});
-  out.push_back(
-      {"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
+  out.push_back({"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
   return out;
 }
 
