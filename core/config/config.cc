@@ -56,7 +56,7 @@ Status unknown_key(const std::string& key) {
 std::span<const KeyRow> config_keys() { return kKeys; }
 
 bool Config::is_path(std::string_view key) {
-  return key == "plugins.folders" || key == "placement.lock";
+  return key == "plugins.folders" || key == "placement.lock" || key == "gate.calibration";
 }
 
 Config::Config() {
@@ -151,6 +151,13 @@ Status Config::add_standard_files(const std::string& start) {
   for (const std::string& path : paths)
     if (fs::exists(path, code)) FRL_TRY(add_file(path));
   return {};
+}
+
+std::string cache_folder() {
+  const char* home = std::getenv("HOME");
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  if (xdg && *xdg) return cat(xdg, "/ferrule");
+  return home && *home ? cat(home, "/.cache/ferrule") : std::string();
 }
 
 const std::vector<std::string>& Config::list(std::string_view key) const {

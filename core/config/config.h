@@ -29,6 +29,15 @@ struct Setting {
   std::string origin;               // "built-in", "ferrule.toml:3", "flag --threads"
 };
 
+// Where ferrule keeps what it can make again: in XDG_CACHE_HOME, else in .cache of the user's home.
+// Empty: the user has neither.
+std::string cache_folder();
+
+// A TOML document as flat keys: "arithmetic.f32" -> its values.
+//   errors  invalid_argument with line and column
+Result<std::map<std::string, std::vector<std::string>>> flat_toml(std::string_view text,
+                                                                  const std::string& name);
+
 class Config {
  public:
   Config();  // built-in values

@@ -58,9 +58,7 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
   return {};
 }
 
-}  // namespace
-
-Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
+Result<std::vector<Flattened>> read(std::string_view text, const std::string& name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
   if (Status s = check_document(text); !s.ok())
     return Status(s.code(), cat(name, ":", s.message()));
@@ -73,6 +71,13 @@ Status Config::add_toml(std::string_view text, const std::string& name, const st
   }
   std::vector<Flattened> found;
   FRL_TRY(flatten(parsed.table(), "", name, 0, found));
+  return found;
+}
+
+}  // namespace
+
+Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
+  FRL_LET(std::vector<Flattened> found, read(text, name));
   for (Flattened& flat : found) {
     if (is_path(flat.key))
       for (std::string& path : flat.setting.values)
@@ -83,6 +88,14 @@ Status Config::add_toml(std::string_view text, const std::string& name, const st
   }
   for (Flattened& flat : found) settings_[flat.key] = std::move(flat.setting);
   return {};
+}
+
+Result<std::map<std::string, std::vector<std::string>>> flat_toml(std::string_view text,
+                                                                  const std::string& name) {
+  FRL_LET(std::vector<Flattened> found, read(text, name));
+  std::map<std::string, std::vector<std::string>> out;
+  for (Flattened& flat : found) out[flat.key] = std::move(flat.setting.values);
+  return out;
 }
 
 Result<std::vector<std::string>> Config::toml_values(const std::string& key,

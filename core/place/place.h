@@ -16,7 +16,7 @@ struct Target {
   bool also = false;
   std::function<Refusal(const Block&)> refuse = {};  // the plugin's; may be empty
   Estimate estimate = {};                            // likewise
-  std::string rates = "plugin";                      // whose rates `row` holds
+  std::string rates = "plugin";  // whose rates `row` holds; "calibrated of DATE"
 };
 
 enum class Support { native, decomposed, refused };

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/text.h"
+#include "core/session/calibrated.h"
 
 namespace ferrule {
 namespace {
@@ -217,7 +218,15 @@ Result<CompileContext> make_compile_context(const Runtime& runtime) {
     const auto refuse = [entry = a.device](const Block& region) {
       return entry->driver->refuse(entry->number, region);
     };
-    context.targets.push_back({a.device->id, &a.device->row(), a.also, refuse});
+    Target target{a.device->id, &a.device->row(), a.also, refuse};
+    if (context.options.gate.mode == GateMode::calibrated) {
+      FRL_LET(Calibrated measured, calibrated_row(runtime.config(), *a.device));
+      context.calibrated.push_back(measured.row);
+      target.row = measured.row.get(), target.rates = cat("calibrated of ", measured.date);
+    } else if (a.device->driver->has_estimate()) {
+      target.estimate = remembered_estimate(*a.device);
+    }
+    context.targets.push_back(std::move(target));
     context.entries.push_back(a.device);
     context.devices.push_back(std::move(device));
   }

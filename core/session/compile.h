@@ -32,6 +32,7 @@ class KernelCache {
 // What all compilations of a session share.
 struct CompileContext {
   std::vector<Target> targets;
+  std::vector<std::shared_ptr<const DeviceRow>> calibrated;  // that targets point into
   std::vector<const DeviceEntry*> entries;       // by target
   std::vector<std::shared_ptr<Device>> devices;  // by target
   FuseOptions options;

@@ -94,7 +94,7 @@ TEST_P(Cli, SaysWhatItShould) {
 
 const Row kUsage[] = {
     {"", 2, "", "ferrule: command: want one of plugins, devices, run, "},
-    {"bogus", 2, "", "command: want one of plugins, devices, run, verify, explain, bench, ops, config, got bogus"},
+    {"bogus", 2, "", "command: want one of plugins, devices, run, verify, explain, bench, calibrate, ops, config, got bogus"},
     {"verifi good", 2, "", "got verifi; did you mean verify"},
     {"bench two.onnx --output-dir x", 2, "", "ferrule: bench: want one of --input, "},
     {"bench two.onnx --output-dir x", 2, "", ", got --output-dir"},
@@ -162,6 +162,28 @@ const Row kInputs[] = {
     {TWO " --output-dir x.npy", 2, "", "--output-dir: x.npy: cannot be made: "},
     {TWO " --json --explain", 0, "\"explain\": {\"plugins\"", ""},
     {"explain two.onnx --format html --json", 2, "", "--format: want json beside --json, got html"},
+    {"explain two.onnx", 0, "rates: plugin", ""},
+    {"explain two.onnx", 0, "dispatch_ps 30000", ""},
+    {"explain two.onnx --json", 0, "\"rates\": [{\"target\": \"cpu\", \"from\": \"plugin\"", ""},
+    {"explain two.onnx --set gate.mode=calibrated", 2, "",
+     "run ferrule calibrate --target cpu"},
+    {"explain two.onnx --set gate.mode=never", 0, "gate  never", ""},
+    {"calibrate --target cpu --set gate.calibration=rates && $F explain two.onnx --target cpu --set "
+     "gate.mode=calibrated --set gate.calibration=rates",
+     0, "rates: calibrated of 20", ""},
+    {"calibrate --target cpu --set gate.calibration=stale --json && sed -i 's/^version = .*/version "
+     "= \"0\"/' stale/*.toml && $F explain two.onnx --target cpu --set gate.mode=calibrated --set "
+     "gate.calibration=stale",
+     2, "\"calibrated\": [{\"target\": \"cpu\"", ".toml is stale: version: want "},
+    {"calibrate --target cpu --set gate.calibration=two.onnx", 2, "", "cannot be written"},
+    {"bench", 2, "", "bench: want MODEL or --fusion-table, got neither"},
+    {"bench --fusion-table --target cpu --repeat 3 --only 'fuse_pointwise 2 cheap'", 0,
+     "| fuse_pointwise | 2 cheap nodes | m=1 n=64 |", ""},
+    {"bench --fusion-table --target cpu --repeat 3 --only 'fuse_pointwise 2 cheap' --json", 0,
+     "\"choice\": \"fuse\"", ""},
+    {"bench --fusion-table --target cpu --repeat 3 --only 'fuse_pointwise 2 cheap' --json --set "
+     "gate.mode=never",
+     0, "\"choice\": \"leave\"", ""},
     {"explain two.onnx --format dot", 0, "pointwise\\ncpu\\nf32[2]", ""},
 };
 INSTANTIATE_TEST_SUITE_P(Inputs, Cli, testing::ValuesIn(kInputs));

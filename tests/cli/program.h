@@ -51,7 +51,7 @@ class Scratch {
 // exit code 124.
 inline Ran run_program(const Scratch& scratch, const std::string& arguments) {
   const std::string command =
-      "cd " + scratch.path().string() + " && export HOME=$PWD XDG_CONFIG_HOME= M=" +
+      "cd " + scratch.path().string() + " && export HOME=$PWD XDG_CONFIG_HOME= XDG_CACHE_HOME= M=" +
       FRL_TEST_DATA "/models/real/mnist_cntk F=" FRL_BUILD_DIR
                     "/bin/ferrule && { timeout 60 " FRL_BUILD_DIR "/bin/ferrule " +
       arguments + "; } >stdout.txt 2>stderr.txt 3>&-";

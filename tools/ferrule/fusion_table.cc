@@ -52,7 +52,8 @@ CompileContext context_for(const CompileContext& device, const FusionCase& row, 
 
 double largest(const Tensor& tensor) {
   double out = 0;
-  for (int64_t i = 0; i < tensor.n_elements(); ++i) out = std::max(out, std::fabs(tensor.at_f64(i)));
+  for (int64_t i = 0; i < tensor.n_elements(); ++i)
+    out = std::max(out, std::fabs(tensor.at_f64(i)));
   return out;
 }
 
@@ -121,13 +122,15 @@ Result<Line> measure(const CompileContext& device, Clock clock, const FusionCase
 
 std::string text_of(const Line& line) {
   if (!line.why_not.empty())
-    return cat("| ", line.row->pass, " | ", line.row->name, " | ", line.shape, " | not fused: ",
-               line.why_not, " |\n");
+    return cat("| ", line.row->pass, " | ", line.row->name, " | ", line.shape,
+               " | not fused: ", line.why_not, " |\n");
   return format("| %s | %s | %s | %.2f | %.2f | %.3f | %+.2f | %s | %s |\n", line.row->pass,
                 line.row->name, line.shape.c_str(), line.fused_us, line.unfused_us, line.ratio(),
                 double(line.predicted_before_ps - line.predicted_after_ps) / 1e6,
                 line.chooses_fused ? "fuse" : "leave",
-                !line.differs() ? "same" : line.right() ? "right" : "WRONG");
+                !line.differs() ? "same"
+                : line.right()  ? "right"
+                                : "WRONG");
 }
 
 std::string json_of(const Line& line) {
@@ -150,16 +153,17 @@ std::string summary_of(const std::vector<Line>& lines, const std::string& target
     n_differ += line.differs(), n_right += line.differs() && line.right();
     worst = std::max(worst, line.loss());
   }
-  return format("%s: %zu pairs, %zu differ by more than 5 %% (%zu of them are faster unfused); the "
-                "gate chose the faster side in %zu (%.1f %%); it never costs more than %.1f %%%s\n",
-                target.c_str(), n, n_differ, n_slower, n_right,
-                100 * double(n_right) / double(std::max<size_t>(1, n_differ)), 100 * (worst - 1),
-                worst > kDear ? " (want 10 %)" : "");
+  return format(
+      "%s: %zu pairs, %zu differ by more than 5 %% (%zu of them are faster unfused); the "
+      "gate chose the faster side in %zu (%.1f %%); it never costs more than %.1f %%%s\n",
+      target.c_str(), n, n_differ, n_slower, n_right,
+      100 * double(n_right) / double(std::max<size_t>(1, n_differ)), 100 * (worst - 1),
+      worst > kDear ? " (want 10 %)" : "");
 }
 
 Result<std::vector<Line>> measure_all(const CompileContext& device, const Arguments& arguments) {
-  FRL_LET(const Clock clock, clock_of(device, arguments.has("--processor-time") ? Clock::processor
-                                                                        : Clock::wall));
+  FRL_LET(const Clock clock,
+          clock_of(device, arguments.has("--processor-time") ? Clock::processor : Clock::wall));
   FRL_LET(const int64_t pairs, arguments.integer("--repeat", 31, 3));
   const std::string only = arguments.text("--only");
   std::vector<Line> lines;
@@ -169,7 +173,8 @@ Result<std::vector<Line>> measure_all(const CompileContext& device, const Argume
     for (const char* shape : row.shapes) {
       progress.show(cat(row.pass, " ", row.name, " ", shape));
       auto line = measure(device, clock, row, shape, pairs);
-      if (!line.ok()) return std::move(line).within(cat(row.pass, " ", row.name, " ", shape)).status();
+      if (!line.ok())
+        return std::move(line).within(cat(row.pass, " ", row.name, " ", shape)).status();
       lines.push_back(std::move(*line));
     }
   }
@@ -188,9 +193,9 @@ Result<int> run_fusion_table(const Arguments& arguments) {
     std::string text =
         "| pass | case | shape | fused us | unfused us | ratio | predicted gain us | gate | "
         "verdict |\n|---|---|---|---|---|---|---|---|---|\n";
-    std::string document = cat("{\"target\": ", json_quote(all.targets[target].id),
-                               ", \"rates\": ", json_quote(all.targets[target].rates),
-                               ", \"lines\": [");
+    std::string document =
+        cat("{\"target\": ", json_quote(all.targets[target].id),
+            ", \"rates\": ", json_quote(all.targets[target].rates), ", \"lines\": [");
     for (const Line& line : lines) {
       text += text_of(line);
       document += cat(&line == &lines[0] ? "\n " : ",\n ", json_of(line));

@@ -8,7 +8,7 @@
 namespace ferrule::cli {
 
 extern const Command plugins_command, devices_command, run_command, verify_command, explain_command,
-    bench_command, ops_command, config_command;
+    bench_command, calibrate_command, ops_command, config_command;
 
 namespace {
 
@@ -29,7 +29,7 @@ Result<int> run(std::span<char* const> words) {
       "Exit codes: 0 fine, 1 ran but the result is bad, 2 bad usage or input, 3 no device.\n",
       "ferrule 0.1.0, plugin ABI 1.0\n",
       {&plugins_command, &devices_command, &run_command, &verify_command, &explain_command,
-       &bench_command, &ops_command, &config_command},
+       &bench_command, &calibrate_command, &ops_command, &config_command},
       kCommon};
   FRL_LET(const Parsed parsed, parse(words, grammar));
   if (parsed.command) return static_cast<const Command*>(parsed.command)->run(parsed.arguments);

@@ -12,4 +12,7 @@ std::string explain_json(const Session& session, const Executable& executable);
 std::string explain_html(const Session& session, const Executable& executable);
 std::string explain_dot(const Session& session, const Executable& executable);
 
+// {"dispatch_ps": 30000, ...}
+std::string rates_json(const Cost& cost);
+
 }  // namespace ferrule::cli

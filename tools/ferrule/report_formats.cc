@@ -1,5 +1,6 @@
 // explain as JSON, HTML and dot.
 #include "core/base/text.h"
+#include "core/cost/calibration.h"
 #include "tools/ferrule/print.h"
 #include "tools/ferrule/report.h"
 
@@ -110,7 +111,33 @@ constexpr const char* kStyle =
     "th{background:#f4f4f4}.no{color:#a33}.yes{color:#283}.n{text-align:right;font-variant-numeric:"
     "tabular-nums}";
 
+std::string target_rates_json(const std::vector<Target>& targets) {
+  std::string out = "[";
+  for (const Target& target : targets)
+    out += cat(out.size() > 1 ? ", " : "", "{\"target\": ", json_quote(target.id),
+               ", \"from\": ", json_quote(target.rates), ", \"estimate\": ", bool(target.estimate),
+               ", \"ps\": ", rates_json(target.row->cost), "}");
+  return out + "]";
+}
+
+std::string rates_html(const std::vector<Target>& targets) {
+  std::string out =
+      "</table><h2>Rates</h2><table><tr><th>device<th>from<th>rate<th class=n>ps</tr>";
+  for (const Target& target : targets)
+    for (const auto& [name, ps] : cost_rates(target.row->cost))
+      out += cat("<tr><td>", html_text(target.id), "<td>", html_text(target.rates), "<td>", name,
+                 "<td class=n>", ps, "</tr>");
+  return out;
+}
+
 }  // namespace
+
+std::string rates_json(const Cost& cost) {
+  std::string out = "{";
+  for (const auto& [name, ps] : cost_rates(cost))
+    out += cat(out.size() > 1 ? ", " : "", json_quote(name), ": ", ps);
+  return out + "}";
+}
 
 std::string explain_json(const Session& session, const Executable& executable) {
   std::string out = "{\"plugins\": [";
@@ -129,7 +156,8 @@ std::string explain_json(const Session& session, const Executable& executable) {
           ",\n \"regions\": ", regions_json(executable),
           ",\n \"candidates\": ", candidates_json(executable), ",\n \"gate\": \"",
           gate_mode_name(session.context().options.gate.mode),
-          "\",\n \"plan\": {\"steps\": ", plan.steps.size(),
+          "\",\n \"rates\": ", target_rates_json(session.context().targets),
+          ",\n \"plan\": {\"steps\": ", plan.steps.size(),
           ", \"planned_bytes\": ", plan.planned_bytes(), ", \"live_bytes\": ", plan.live_bytes,
           ", \"packs\": ", plan.packs.size(), "},\n \"compile_ns\": ", executable.report().total_ns,
           ", \"kernels_ns\": ", executable.report().kernels_ns, "}\n");
@@ -163,7 +191,7 @@ std::string explain_html(const Session& session, const Executable& executable) {
                  "<td class=", c.accepted ? "yes>fused" : cat("no>", html_text(c.reason)),
                  "<td class=n>", microseconds(c.before_ps), "<td class=n>",
                  microseconds(c.after_ps), "</tr>");
-  return out + "</table>\n";
+  return out + rates_html(session.context().targets) + "</table>\n";
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "core/base/text.h"
+#include "core/cost/calibration.h"
 #include "tools/ferrule/report.h"
 
 namespace ferrule::cli {
@@ -91,6 +92,18 @@ void append_placement(std::string& out, const Session& session, const Executable
   }
 }
 
+// Whose constants the gate and the placement went by.
+void append_rates(std::string& out, const Session& session) {
+  const CompileContext& context = session.context();
+  out += cat("gate  ", gate_mode_name(context.options.gate.mode), "\n");
+  for (const Target& target : context.targets) {
+    out += cat("  ", target.id, "  rates: ", target.rates,
+               target.estimate ? ", and its own estimate of a region" : "", "\n");
+    for (const auto& [name, ps] : cost_rates(target.row->cost))
+      out += cat("    ", name, " ", ps, "\n");
+  }
+}
+
 }  // namespace
 
 std::string explain_text(const Session& session, const Executable& executable) {
@@ -121,6 +134,7 @@ std::string explain_text(const Session& session, const Executable& executable) {
   out += "regions\n";
   append_regions(out, executable, "  ");
   append_fusions(out, executable);
+  append_rates(out, session);
   const Plan& plan = executable.plan();
   out += cat("plan  ", plan.steps.size(), " steps, arena ", mebibytes(plan.planned_bytes()),
              " (at least ", mebibytes(plan.live_bytes), " alive at once), ", plan.packs.size(),

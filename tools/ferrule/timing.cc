@@ -9,9 +9,9 @@
 namespace ferrule::cli {
 namespace {
 
-constexpr double kSampleUs = 60;    // shorter than what a scheduler takes at once
+constexpr double kSampleUs = 60;  // shorter than what a scheduler takes at once
 constexpr int64_t kMostInner = 256;
-constexpr double kAgrees = 2;       // between the device's steps and the wall
+constexpr double kAgrees = 2;  // between the device's steps and the wall
 
 // Some work that takes long beside everything around it.
 constexpr const char* kProbe = R"(graph "g"
