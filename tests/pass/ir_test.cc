@@ -80,7 +80,12 @@ std::vector<IrCase> all_cases() {
 }
 
 // The text form with values numbered in the order in which it names them.
-std::string renumbered(const Graph& graph) { return to_text(*parse_graph(to_text(graph))); }
+// A parameter that is too large to be written out is no text to compare.
+std::string renumbered(const Graph& graph) {
+  const auto again = parse_graph(to_text(graph));
+  EXPECT_TRUE(again.ok()) << again.status().message();
+  return again.ok() ? to_text(*again) : std::string();
+}
 
 std::string normal(const std::string& text) {
   auto graph = parse_graph(text);
