@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"0000000000000007", "7x", "f: fingerprint: want sixteen hexadecimal digits, got 7x"},
         Broken{"arithmetic.f32.ieee", "arithmetic.f31.ieee", "want arithmetic.TYPE.MODE"},
         Broken{"arithmetic.f32.ieee", "arithmetic.f32.fast", "want arithmetic.TYPE.MODE"},
-        Broken{"# ps", "more = 1\n# ps", "f: want known keys, got more"}));
+        Broken{"date =", "more = 1\ndate =", "f: want known keys, got more"}));
 
 TEST(CalibrationFile, OfADeviceHasAPlaceOfItsOwn) {
   EXPECT_EQ(calibration_path("d", some().identity), "d/a.b-dev__0_.toml");
