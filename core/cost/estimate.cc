@@ -151,8 +151,8 @@ Profile profile_node(const Graph& graph, const Node& node) {
   out.launches = 1;
   for (ValueId operand : node.operands)
     if (operand != kNoValue) out.device_bytes += graph.type(operand).size_bytes();
-  // A gather reads what it picks, not the whole table.
-  if (node.op == FRL_OP_gather)
+  // A gather reads what it picks, not the whole table; so does a slice.
+  if (node.op == FRL_OP_gather || node.op == FRL_OP_slice)
     out.device_bytes +=
         graph.type(node.results[0]).size_bytes() - graph.type(node.operands[0]).size_bytes();
   for (ValueId result : node.results) out.device_bytes += graph.type(result).size_bytes();

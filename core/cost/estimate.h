@@ -30,7 +30,8 @@ bool is_view(const Node& node);
 // division or root as 4, about what a vector unit spends on one beside an addition.
 int64_t count_flops(const Graph& graph, const Node& node);
 
-// One node as one kernel: its operands read once, its results written once.
+// One node as one kernel: its operands read once, its results written once, and what slices,
+// transposes and the like inside of it move. A product's start and end count as flops.
 Profile profile_node(const Graph& graph, const Node& node);
 
 // Predicted time of one run of these kernels in a segment, by the rates of the cost row.

@@ -14,9 +14,9 @@ out=tools/bench/gate/GATE.md
   echo "fused; pairs within 5 % count as the same. The gate goes by the plugin's rates (cpu) or its"
   echo "estimates (tpu-sim)."
   echo
-  echo "## cpu: one thread, processor time, medians of 61 samples in turn"
+  echo "## cpu: one thread, processor time, medians of 301 samples in turn"
   echo
-  "$build"/bin/ferrule bench --fusion-table --target cpu --threads 1 --processor-time --repeat 61
+  "$build"/bin/ferrule bench --fusion-table --target cpu --threads 1 --processor-time --repeat 301
   echo
   echo "## tpu-sim: simulated time"
   echo
