@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 
 #include "core/base/text.h"
 
@@ -49,6 +51,17 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   }
   ::close(fd);
   return file;
+}
+
+Status replace_file(const std::string& path, std::string_view text) {
+  const std::string beside = path + ".new";
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file && std::rename(beside.c_str(), path.c_str()) == 0) return {};
+  Status status(Code::not_found, cat(path, ": cannot be written: ", std::strerror(errno)));
+  std::remove(beside.c_str());
+  return status;
 }
 
 }  // namespace ferrule

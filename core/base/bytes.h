@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/base/status.h"
 
@@ -42,5 +43,9 @@ class MappedFile {
   Bytes bytes_;
   std::shared_ptr<const void> owner_;
 };
+
+// Puts a file in place of what is there, whole or not at all.
+//   errors  not_found with the system's text
+Status replace_file(const std::string& path, std::string_view text);
 
 }  // namespace ferrule

@@ -1,11 +1,9 @@
 #include "core/cost/calibration.h"
 
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "core/base/bytes.h"
 #include "core/base/text.h"
@@ -202,14 +200,7 @@ Result<Calibration> read_calibration(const std::string& path) {
 Status write_calibration(const std::string& path, const Calibration& calibration) {
   std::error_code code;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), code);
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << to_toml(calibration);
-  file.close();
-  if (file && std::rename(beside.c_str(), path.c_str()) == 0) return {};
-  Status status(Code::not_found, cat(path, ": cannot be written: ", std::strerror(errno)));
-  std::remove(beside.c_str());
-  return status;
+  return replace_file(path, to_toml(calibration));
 }
 
 }  // namespace ferrule

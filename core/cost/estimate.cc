@@ -135,13 +135,14 @@ Profile& Profile::operator+=(const Profile& other) {
   return *this;
 }
 
-int64_t Profile::all_flops() const {
-  int64_t n = 0;
-  for (int64_t f : flops) n += f;
-  return n;
-}
-
 bool is_view(const Node& node) { return node.op == FRL_OP_reshape; }
+
+bool is_done_once(const Graph& graph, const Node& node, std::set<ValueId>& once) {
+  for (ValueId id : node.operands)
+    if (id != kNoValue && !graph.known(id) && !once.contains(id)) return false;
+  once.insert(node.results.begin(), node.results.end());
+  return true;
+}
 
 int64_t count_flops(const Graph& graph, const Node& node) { return work_of(graph, node).flops; }
 

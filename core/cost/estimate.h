@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <set>
 #include <span>
 
 #include "core/claim/match.h"
@@ -20,11 +21,14 @@ struct Profile {
 
   Profile& operator+=(const Profile& other);
   bool operator==(const Profile&) const = default;
-  int64_t all_flops() const;
 };
 
 // True for nodes that make no work of their own: a reshape of dense elements.
 bool is_view(const Node& node);
+
+// True where only known values feed the node: it is computed once, before any run. Its results join
+// `once`, the values of this kind.
+bool is_done_once(const Graph& graph, const Node& node, std::set<ValueId>& once);
 
 // Arithmetic of one node, bodies included. A multiply-add is 2; a transcendental counts as 8 and a
 // division or root as 4, about what a vector unit spends on one beside an addition.

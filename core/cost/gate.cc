@@ -47,4 +47,9 @@ GateAnswer ask_gate(const Cost& cost, const Profile& before, const Profile& afte
   return ask_gate(cost, before, after, options, {kernels_ps(before), kernels_ps(after)});
 }
 
+std::string unless_gains(const GateAnswer& answer, const Cost& cost) {
+  if (answer.fuse) return {};
+  return cat("gate: predicted gain ", answer.gain_ps, " ps, want at least ", cost.minimum_gain_ps);
+}
+
 }  // namespace ferrule

@@ -36,4 +36,7 @@ struct Estimated {
 GateAnswer ask_gate(const Cost& cost, const Profile& before, const Profile& after,
                     const GateOptions& options, const Estimated& kernels);
 
+// Empty if the answer is to fuse; else the two numbers that say why not.
+std::string unless_gains(const GateAnswer& answer, const Cost& cost);
+
 }  // namespace ferrule

@@ -96,8 +96,9 @@ std::byte* RunContext::host_address(const Place& place) const {
 }
 
 frl_binding RunContext::fixed_binding(const Place& place, uint32_t device) const {
-  if (place.kind == Place::Kind::parameter) return executable_->resident_[device][place.number];
-  if (place.kind == Place::Kind::pack) return executable_->packs_[place.number];
+  if (place.kind == Place::Kind::parameter)
+    return executable_->resident_[device][place.number].binding;
+  if (place.kind == Place::Kind::pack) return executable_->packs_[place.number].binding;
   if (place.kind == Place::Kind::arena && place.number > 0)
     return {device_blocks_[place.number - 1][place.block]->handle(), 0};
   if (place.kind == Place::Kind::extents && extents_[device])

@@ -40,8 +40,8 @@ Result<std::shared_ptr<const Executable>> Executable::create(Parts parts) {
       which.push_back(i);
     }
     if (requests.empty()) continue;
-    FRL_LET(const auto bindings, p.parameters->packed(p.devices[d], requests));
-    for (size_t k = 0; k < which.size(); ++k) out->packs_[which[k]] = bindings[k];
+    FRL_LET(auto packs, p.parameters->packed(p.devices[d], requests));
+    for (size_t k = 0; k < which.size(); ++k) out->packs_[which[k]] = std::move(packs[k]);
   }
   return std::shared_ptr<const Executable>(std::move(out));
 }

@@ -18,7 +18,7 @@ struct CompileReport {
   FuseReport canonical;
   Placement placement;
   std::vector<FuseReport> fusion;  // by device number
-  int64_t kernels_ns = 0, total_ns = 0;
+  int64_t place_ns = 0, kernels_ns = 0, plan_ns = 0, total_ns = 0;
 };
 
 class RunContext;
@@ -52,8 +52,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   friend class RunContext;
   explicit Executable(Parts parts) : parts_(std::move(parts)) {}
   Parts parts_;
-  std::vector<std::vector<frl_binding>> resident_;  // by device, then plan parameter
-  std::vector<frl_binding> packs_;                  // by plan pack
+  std::vector<std::vector<Upload>> resident_;  // by device, then plan parameter
+  std::vector<Upload> packs_;                  // by plan pack
 };
 
 struct RunOptions {

@@ -14,12 +14,6 @@ std::string member_text(const Graph& graph, std::span<const NodeId> members) {
   return out;
 }
 
-bool is_done_once(const Graph& graph, const Node& node, const std::set<ValueId>& once) {
-  return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId id) {
-    return id == kNoValue || graph.known(id) || once.count(id);
-  });
-}
-
 Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& node,
                    uint32_t compute) {
   if (!context.refuse) return {};
@@ -69,8 +63,12 @@ std::optional<Claim> limited_claim(const PassContext& context, OpId kind) {
   return out;
 }
 
+std::string unless_off(const PassContext& context) {
+  return context.options.fusion ? std::string() : std::string("fusion is off");
+}
+
 std::string unless_claimed(const PassContext& context, OpId kind) {
-  if (!context.options.fusion) return "fusion is off";
+  if (std::string off = unless_off(context); !off.empty()) return off;
   return find_claim(context.device, kind) ? std::string()
                                           : cat("the device does not claim ", op_row(kind).name);
 }
@@ -90,7 +88,6 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
     Profile profile = profile_node(graph, other);
     if (is_done_once(graph, other, once)) {
       after.one_time_bytes += profile.device_bytes;
-      once.insert(other.results.begin(), other.results.end());
       continue;
     }
     after += profile;
@@ -106,8 +103,7 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
   if (!refusal.refused()) refusal = answer.refusal;
   // What only changes places needs no gain.
   if (!refusal.refused() && !gate.fuse && !(before == after))
-    refusal = {Code::no_benefit, cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ",
-                                     context.device.cost.minimum_gain_ps)};
+    refusal = {Code::no_benefit, unless_gains(gate, context.device.cost)};
   if (!refusal.refused()) refusal = ask_plugin(graph, context, node, answer.compute);
   candidate.accepted = !refusal.refused();
   candidate.reason = refusal.text;

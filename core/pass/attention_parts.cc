@@ -13,9 +13,12 @@ std::vector<int64_t> swapped(std::vector<int64_t> of) {
 
 }  // namespace
 
-bool swaps_last(const Node& transpose) {
-  const auto order = swapped(transpose.attributes.list(FRL_AT_transpose_order));
-  return std::is_sorted(order.begin(), order.end());
+bool swaps_last(const Node& node) {
+  if (node.op != FRL_OP_transpose) return false;
+  const auto& order = node.attributes.list(FRL_AT_transpose_order);
+  if (order.size() < 2) return false;
+  const auto back = swapped(order);
+  return std::is_sorted(back.begin(), back.end());
 }
 
 Result<ValueId> transposed(Graph& graph, ValueId id) {

@@ -5,8 +5,8 @@
 
 namespace ferrule {
 
-// True if the order swaps the last two axes and no others.
-bool swaps_last(const Node& transpose);
+// True for a transpose that swaps the last two axes and no others.
+bool swaps_last(const Node& node);
 
 // What `id` is the transpose of, in its last two axes; no value: it is not written as one. Leading
 // axes may be joined or split behind the transpose.

@@ -28,15 +28,12 @@ bool is_open(const Node& node) {
 }
 bool is_pointwise(const Node& node) { return node.op == FRL_OP_pointwise; }
 
-std::string always(const PassContext&) { return {}; }
-
 }  // namespace
 
 extern const Pass decompose_kinds;
 const Pass decompose_kinds = {
     .name = "decompose_kinds",
     .doc = "kinds that the device does not claim become primitive nodes",
-    .when = always,
     .run = [](Graph& g, PassContext& c) { return inline_unclaimed(g, c, is_closed); },
     .mandatory = true,
 };

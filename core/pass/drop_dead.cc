@@ -7,7 +7,6 @@ extern const Pass drop_dead;
 const Pass drop_dead = {
     .name = "drop_dead",
     .doc = "DeadCodeElimination: what no output needs is dropped",
-    .when = [](const PassContext&) { return std::string(); },
     .run = [](Graph& graph, PassContext&) -> Result<bool> {
       const size_t nodes = graph.n_nodes(), values = graph.n_values();
       graph.compact();

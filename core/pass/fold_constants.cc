@@ -77,7 +77,6 @@ extern const Pass fold_constants;
 const Pass fold_constants = {
     .name = "fold_constants",
     .doc = "nodes with known operands become their value",
-    .when = [](const PassContext&) { return std::string(); },
     .run = [](Graph& g, PassContext& c) { return fold(g, c, true); },
 };
 
@@ -85,10 +84,7 @@ extern const Pass fold_weights;
 const Pass fold_weights = {
     .name = "fold_weights",
     .doc = "what fusions made of weights is computed once",
-    .when =
-        [](const PassContext& c) {
-          return c.options.fusion ? std::string() : std::string("fusion is off");
-        },
+    .when = unless_off,
     .run = [](Graph& g, PassContext& c) { return fold(g, c, false); },
 };
 

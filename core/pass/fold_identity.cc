@@ -77,7 +77,6 @@ extern const Pass fold_identity;
 const Pass fold_identity = {
     .name = "fold_identity",
     .doc = "nodes that cannot change their operand become it",
-    .when = [](const PassContext&) { return std::string(); },
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules); },
 };
 

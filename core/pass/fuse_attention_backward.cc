@@ -1,6 +1,7 @@
 // The gradients of attention, written out, as one node with three results that shares the weights
 // P: dS = P (dP - sum(dP P)), dQ = dS K, dK = dS^T Q, dV = P^T dY.
 #include "core/base/text.h"
+#include "core/pass/attention_parts.h"
 #include "core/pass/match.h"
 
 namespace ferrule {
@@ -8,7 +9,8 @@ namespace {
 
 constexpr const char* kName = "fuse_attention_backward";
 
-// Slots: 0 q, 1 k, 2 v, 3 dY, 4 P, 5 dP, 6 dS scaled, 7 scale, 8 and 9 k and v swapped, 10 sum(dP P).
+// Slots: 0 q, 1 k, 2 v, 3 dY, 4 P, 5 dP, 6 dS scaled, 7 scale, 8 and 9 k and v swapped, 10 sum(dP
+// P).
 Pattern weights() {
   const Pattern transposed = as(8, pat(FRL_OP_transpose, {any(1)}));
   return tee(4, pat(FRL_OP_softmax,
@@ -19,15 +21,6 @@ Pattern query_gradient() {
   const Pattern total = as(10, pat(FRL_OP_reduce, {pat(FRL_OP_mul, {any(5), any(4)})}));
   const Pattern ds = pat(FRL_OP_mul, {weights(), pat(FRL_OP_sub, {dp, total})});
   return pat(FRL_OP_matmul, {tee(6, pat(FRL_OP_mul, {ds, number(7)})), any(1)});
-}
-
-bool swaps_last(const Node& node) {
-  if (node.op != FRL_OP_transpose) return false;
-  const auto& order = node.attributes.list(FRL_AT_transpose_order);
-  const auto rank = int64_t(order.size());
-  for (int64_t axis = -rank; axis < 0; ++axis)
-    if (order[size_t(axis + rank)] != (axis == -2 ? -1 : axis == -1 ? -2 : axis)) return false;
-  return rank >= 2;
 }
 
 class Backward {

@@ -1,6 +1,5 @@
 // Slices of one tensor that are treated alike and joined again: one body over all of them.
 #include <algorithm>
-#include <optional>
 
 #include "core/base/text.h"
 #include "core/pass/region.h"
@@ -110,14 +109,16 @@ class Batching {
     return operands.push_back(first.parent), axes.push_back(first.axis), nullptr;
   }
 
-  Result<bool> fuse(const Slices& s) {
+  bool refuse(const Slices& s, std::string reason) {
     const std::string source = graph_.source_text(graph_.node(s.concat));
+    context_.report.candidates.push_back({"fuse_batch", "batch", source, false, std::move(reason)});
+    return false;
+  }
+
+  Result<bool> fuse(const Slices& s) {
     std::vector<ValueId> operands;
     std::vector<int64_t> axes;
-    if (const char* reason = misfit(s, operands, axes)) {
-      context_.report.candidates.push_back({"fuse_batch", "batch", source, false, reason});
-      return false;
-    }
+    if (const char* reason = misfit(s, operands, axes)) return refuse(s, reason);
     axes.push_back(s.axis);
     graph_.set_sources(graph_.node(s.concat).sources), graph_.set_device(context_.number);
     const auto region = graph_.emit_node(FRL_OP_batch,
@@ -125,11 +126,7 @@ class Batching {
                                              .set_list(FRL_AT_batch_axes, axes)
                                              .set_i(FRL_AT_batch_slices, int64_t(s.regions.size())),
                                          operands, {graph_.node(s.regions[0]).bodies[0]});
-    if (!region.ok()) {
-      context_.report.candidates.push_back(
-          {"fuse_batch", "batch", source, false, region.status().message()});
-      return false;
-    }
+    if (!region.ok()) return refuse(s, region.status().message());
     std::vector<NodeId> members = s.regions;
     for (NodeId id : s.regions)
       for (ValueId operand : graph_.node(id).operands)

@@ -6,8 +6,7 @@ namespace ferrule {
 namespace {
 
 // ---- transformer layer: slots 0 x, 1 the block, 2 the first norm, 3 the second product, 4 the
-// first product, 5 w 1, 6 b 1, 7 w 2, 8 b 2, 9 to 12 scales and shifts, 13 the second norm's node
-// ----
+// first product, 5 w 1, 6 b 1, 7 w 2, 8 b 2, 9 to 12 scales and shifts ----
 
 Pattern layer() {
   const Pattern first =

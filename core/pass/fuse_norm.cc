@@ -81,10 +81,7 @@ extern const Pass fuse_rms_norm_reshape;
 const Pass fuse_rms_norm_reshape = {
     .name = "fuse_rms_norm_reshape",
     .doc = "FuseRmsNormReshape: a flattening behind an rms norm goes in front of it",
-    .when =
-        [](const PassContext& c) {
-          return c.options.fusion ? std::string() : std::string("fusion is off");
-        },
+    .when = unless_off,
     .run = [](Graph& g,
               PassContext& c) { return fuse_rows(g, c, "fuse_rms_norm_reshape", kFlatRows); },
 };

@@ -1,6 +1,7 @@
 // Gated products, and products that share an operand: their weights are laid side by side, once.
 #include "core/base/text.h"
 #include "core/pass/match.h"
+#include "core/pass/regions.h"
 
 namespace ferrule {
 namespace {
@@ -47,33 +48,19 @@ const FusionRow kProductRows[] = {
 
 // ---- halves of one tensor: slots 0 the tensor, 1 up, 2 gate ----
 
-bool is_half(const Match& m, size_t slot, bool second) {
-  const Node& slice = m.maker(slot);
-  const Shape& x = m.graph.shape(m[0]);
-  const int64_t n = x.rank() ? x.back() / 2 : 0;
-  const auto &starts = slice.attributes.list(FRL_AT_slice_starts),
-             &steps = slice.attributes.list(FRL_AT_slice_steps);
-  for (size_t axis = 0; axis < x.rank(); ++axis) {
-    const bool last = axis + 1 == x.rank();
-    if (starts[axis] != (last && second ? n : 0) || (!steps.empty() && steps[axis] != 1) ||
-        m.graph.shape(m[slot])[axis] != (last ? n : x[axis]))
-      return false;
-  }
-  return x.rank() > 0 && x.back() % 2 == 0;
-}
-
 const FusionRow kPackedRows[] = {
     {pat(FRL_OP_mul, {as(1, pat(FRL_OP_slice, {any(0)})),
                       pat(FRL_OP_silu, {as(2, pat(FRL_OP_slice, {any(0)}))})}),
      [](const Match& m) {
-       const bool fits = (is_half(m, 1, false) && is_half(m, 2, true)) ||
-                         (is_half(m, 1, true) && is_half(m, 2, false));
+       const auto up = half_of(m.graph, m[1]), gate = half_of(m.graph, m[2]);
+       const bool fits = up && gate && *up + *gate == 1;
        return fits ? std::string() : std::string("slices: want the halves of the last axis");
      },
      [](const Match& m) {
        return m.graph.emit_node(
            FRL_OP_swiglu,
-           Attributes(FRL_OP_swiglu).set_i(FRL_AT_swiglu_gate_first, is_half(m, 1, true)), {m[0]});
+           Attributes(FRL_OP_swiglu).set_i(FRL_AT_swiglu_gate_first, half_of(m.graph, m[2]) == 0),
+           {m[0]});
      },
      {}}};
 

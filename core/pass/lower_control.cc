@@ -100,9 +100,8 @@ class Lowering {
     else if (node.op != FRL_OP_if && (n < 1 || n > kMostTrips || n * nodes > kMostNodes))
       candidate.reason = cat("trips: want 1 to ", kMostTrips, " and at most ", kMostNodes,
                              " nodes in all, got ", n, " of ", nodes);
-    else if (!gate.fuse)
-      candidate.reason = cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ",
-                             context_.device.cost.minimum_gain_ps);
+    else
+      candidate.reason = unless_gains(gate, context_.device.cost);
     candidate.accepted = candidate.reason.empty();
     context_.report.candidates.push_back(candidate);
     return candidate.accepted;
@@ -225,8 +224,7 @@ const Pass lower_control = {
     .doc = "LowerControlFlow: branches become selections, short loops are written out",
     .when =
         [](const PassContext& c) {
-          if (!c.options.fusion) return std::string("fusion is off");
-          return c.number < 0 ? std::string("no device to ask") : std::string();
+          return c.number < 0 ? std::string("no device to ask") : unless_off(c);
         },
     .run = [](Graph& g, PassContext& c) { return Lowering(g, c).run(); },
 };

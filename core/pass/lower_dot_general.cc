@@ -33,7 +33,6 @@ extern const Pass lower_dot_general;
 const Pass lower_dot_general = {
     .name = "lower_dot_general",
     .doc = "LowerDotGeneral: a plain product of two matrices becomes matmul",
-    .when = [](const PassContext&) { return std::string(); },
     .run = run,
 };
 

@@ -82,7 +82,6 @@ extern const Pass merge_equal;
 const Pass merge_equal = {
     .name = "merge_equal",
     .doc = "equal nodes become one",
-    .when = [](const PassContext&) { return std::string(); },
     .run = run,
 };
 

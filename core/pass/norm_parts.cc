@@ -38,4 +38,12 @@ Pattern inverse_root(uint32_t name, Pattern x) {
                  as(name, pat(FRL_OP_pow, {x, lit(-0.5)}))});
 }
 
+Result<ValueId> with_operand(Match& m, uint32_t slot, size_t place, ValueId factor) {
+  const Node norm = m.maker(slot);
+  if (norm.operands.size() > place || factor == kNoValue) return kNoValue;
+  std::vector<ValueId> operands = norm.operands;
+  operands.resize(place, kNoValue), operands.push_back(factor);
+  return m.graph.emit(norm.op, norm.attributes, std::move(operands));
+}
+
 }  // namespace ferrule

@@ -22,4 +22,8 @@ Pattern root(Pattern x);
 // 1 / sqrt(x), kept.
 Pattern inverse_root(uint32_t name, Pattern x);
 
+// The norm of `slot` with `factor` as the operand of this place: scale 1, shift 2. No value: the
+// place is taken (a scale can't follow a shift), or there is no factor.
+Result<ValueId> with_operand(Match& m, uint32_t slot, size_t place, ValueId factor);
+
 }  // namespace ferrule

@@ -21,7 +21,6 @@ struct FuseOptions {
   std::set<std::string> passes_off;
   bool fusion = true;     // false: only what is needed for the device to run the graph
   bool pointwise = true;  // false: pointwise regions are not formed
-  bool regions = true;    // false: no passes over slices and resampling
   GateOptions gate;
   RegionLimits limits;
   bool verify = true;  // after each pass that changed something
@@ -69,8 +68,8 @@ struct PassContext {
 struct Pass {
   const char* name;
   const char* doc;
-  // Empty: the pass joins the pipeline; else why not.
-  std::string (*when)(const PassContext&);
+  // Empty: the pass joins the pipeline; else why not. Null: it always does.
+  std::string (*when)(const PassContext&) = nullptr;
   Result<bool> (*run)(Graph&, PassContext&);  // "changed?"
   // A graph that it has not seen cannot be compiled; such a pass cannot be switched off.
   bool mandatory = false;
@@ -107,6 +106,8 @@ bool admit(Graph& graph, PassContext& context, const char* pass, NodeId region,
 std::optional<int64_t> estimated_ps(const Graph& graph, const Node& node, const DeviceRow& device,
                                     const Estimate& estimate, uint32_t compute);
 
+// Empty if fusion is on; else why passes that are not needed to run the graph are off.
+std::string unless_off(const PassContext& context);
 // Empty if fusion is on and the device claims the kind; else why a pass that needs it is off.
 std::string unless_claimed(const PassContext& context, OpId kind);
 

@@ -89,7 +89,6 @@ extern const Pass recognise_activation;
 const Pass recognise_activation = {
     .name = "recognise_activation",
     .doc = "sigmoid, silu, softplus, mish, hard_sigmoid and hard_swish, written out",
-    .when = [](const PassContext&) { return std::string(); },
     .run =
         [](Graph& g, PassContext&) {
           return rewrite_in_turn(g, {kSigmoids, kProducts, kClamps, kSwishes}, Inner::swallows);

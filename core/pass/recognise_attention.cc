@@ -91,7 +91,6 @@ extern const Pass recognise_attention;
 const Pass recognise_attention = {
     .name = "recognise_attention",
     .doc = "attention with and without a mask, written out",
-    .when = [](const PassContext&) { return std::string(); },
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
 };
 

@@ -85,7 +85,6 @@ extern const Pass recognise_causal;
 const Pass recognise_causal = {
     .name = "recognise_causal",
     .doc = "attention with a constant triangle for a mask is causal",
-    .when = [](const PassContext&) { return std::string(); },
     .run = run,
 };
 

@@ -2,7 +2,7 @@
 //
 // torch writes it with an InstanceNormalization of unit scale and zero shift between two reshapes;
 // the shift changes but the sign of a zero.
-#include "core/pass/match.h"
+#include "core/pass/norm_parts.h"
 
 namespace ferrule {
 namespace {
@@ -41,13 +41,8 @@ Result<ValueId> by_channel(Graph& graph, const Shape& x, ValueId given) {
 }
 
 Result<ValueId> with_factor(Match& m, size_t place) {
-  const Node norm = m.maker(kNorm);
-  if (norm.operands.size() > place) return kNoValue;
   FRL_LET(const ValueId factor, by_channel(m.graph, m.shape(kX), m[kFactor]));
-  if (factor == kNoValue) return kNoValue;
-  std::vector<ValueId> operands = norm.operands;
-  operands.resize(place, kNoValue), operands.push_back(factor);
-  return m.graph.emit(norm.op, norm.attributes, std::move(operands));
+  return with_operand(m, kNorm, place, factor);
 }
 Result<ValueId> with_scale(Match& m) { return with_factor(m, kScalePlace); }
 Result<ValueId> with_shift(Match& m) { return with_factor(m, kShiftPlace); }
@@ -70,7 +65,6 @@ extern const Pass recognise_group_norm;
 const Pass recognise_group_norm = {
     .name = "recognise_group_norm",
     .doc = "layer norms of groups of channels between reshapes, and their scale and shift",
-    .when = [](const PassContext&) { return std::string(); },
     .run =
         [](Graph& g, PassContext& c) {
           return rewrite_in_turn(g, {kCores, kScales, kShifts}, Inner::swallows, c.read_parameters);

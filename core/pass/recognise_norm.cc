@@ -90,7 +90,6 @@ extern const Pass recognise_norm;
 const Pass recognise_norm = {
     .name = "recognise_norm",
     .doc = "layer and root mean square norms, written out",
-    .when = [](const PassContext&) { return std::string(); },
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
 };
 

@@ -111,7 +111,6 @@ extern const Pass recognise_rope;
 const Pass recognise_rope = {
     .name = "recognise_rope",
     .doc = "rotary embeddings, written out",
-    .when = [](const PassContext&) { return std::string(); },
     .run = run,
 };
 

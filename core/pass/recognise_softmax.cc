@@ -58,7 +58,6 @@ extern const Pass recognise_softmax;
 const Pass recognise_softmax = {
     .name = "recognise_softmax",
     .doc = "softmax and its logarithm, written out, and casts around them",
-    .when = [](const PassContext&) { return std::string(); },
     .run =
         [](Graph& g, PassContext&) {
           return rewrite_in_turn(g, {kRules, kCasts}, Inner::swallows);

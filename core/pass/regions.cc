@@ -3,8 +3,7 @@
 namespace ferrule {
 
 std::string unless_regions(const PassContext& context) {
-  if (!context.options.fusion) return "fusion is off";
-  if (!context.options.regions) return "regions are off";
+  if (std::string off = unless_off(context); !off.empty()) return off;
   for (const OpRow& row : op_rows())
     if (row.form == Form::open && find_claim(context.device, row.id)) return {};
   return "the device claims no region kind";
@@ -22,6 +21,7 @@ Cut cut_of(const Graph& graph, ValueId slice) {
   Cut cut;
   if (!node || node->op != FRL_OP_slice) return cut;
   const Shape &whole = graph.shape(node->operands[0]), &part = graph.shape(slice);
+  if (!whole.is_exact()) return cut;
   for (int64_t step : node->attributes.list(FRL_AT_slice_steps))
     if (step != 1) return cut;
   const auto& starts = node->attributes.list(FRL_AT_slice_starts);
@@ -32,6 +32,13 @@ Cut cut_of(const Graph& graph, ValueId slice) {
            part[i]};
   }
   return cut;
+}
+
+std::optional<int> half_of(const Graph& graph, ValueId slice) {
+  const Cut cut = cut_of(graph, slice);
+  if (cut.axis != -1 || graph.shape(cut.parent).back() != 2 * cut.extent) return {};
+  if (cut.start != 0 && cut.start != cut.extent) return {};
+  return cut.start == 0 ? 0 : 1;
 }
 
 Status inline_node(Graph& graph, NodeId id) {

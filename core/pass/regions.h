@@ -1,11 +1,13 @@
 // What the passes over open regions share.
 #pragma once
 
+#include <optional>
+
 #include "core/pass/pass.h"
 
 namespace ferrule {
 
-// True for a device that claims some open kind; the passes that shape regions join its pipeline.
+// Empty for a device that claims some open kind: the passes that shape regions join its pipeline.
 std::string unless_regions(const PassContext& context);
 
 bool is_pointwise_node(const Graph& graph, const Node& node);  // a lone op or a region
@@ -17,6 +19,8 @@ struct Cut {
   int64_t start = 0, extent = 0;
 };
 Cut cut_of(const Graph& graph, ValueId slice);
+// Which half of its parent's last axis a slice is, 0 or 1; nothing: it is neither.
+std::optional<int> half_of(const Graph& graph, ValueId slice);
 
 // Replaces a node with a body by the body's nodes.
 Status inline_node(Graph& graph, NodeId id);

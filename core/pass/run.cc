@@ -27,7 +27,7 @@ const Row kPasses[] = {
 
 std::string why_off(const Pass& pass, const PassContext& context) {
   if (context.options.passes_off.count(pass.name)) return "switched off by passes.off";
-  return pass.when(context);
+  return pass.when ? pass.when(context) : std::string();
 }
 
 Status run_passes(Graph& graph, Group group, PassContext& context) {

@@ -33,9 +33,7 @@ Result<bool> run(Graph& graph, PassContext& context) {
     const GateAnswer gate = ask_gate(context.device.cost, before, Profile(), context.options.gate);
     Candidate candidate{"select_peaks", "output", cat("output ", output.name), gate.fuse};
     candidate.before_ps = gate.before_ps, candidate.after_ps = gate.after_ps;
-    if (!gate.fuse)
-      candidate.reason = cat("gate: predicted gain ", gate.gain_ps, " ps, want at least ",
-                             context.device.cost.minimum_gain_ps);
+    candidate.reason = unless_gains(gate, context.device.cost);
     context.report.candidates.push_back(std::move(candidate));
     if (!gate.fuse) continue;
     graph.set_sources(maker->sources), graph.set_device(context.number);

@@ -37,7 +37,6 @@ extern const Pass separate_outputs;
 const Pass separate_outputs = {
     .name = "separate_outputs",
     .doc = "each output has memory of its own",
-    .when = [](const PassContext&) { return std::string(); },
     .run = run,
     .mandatory = true,
 };

@@ -3,7 +3,7 @@
 //
 // Scale and shift are of the normalised axes alone. One that varies along others is a modulation,
 // which has kinds of its own; so is one of more axes that is computed at run time.
-#include "core/pass/match.h"
+#include "core/pass/norm_parts.h"
 
 namespace ferrule {
 namespace {
@@ -27,16 +27,10 @@ Result<ValueId> fitted(Graph& graph, ValueId x, int64_t n_axes, ValueId given) {
                     Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, extents), {given});
 }
 
-// The norm with the factor as a further operand; a scale can't follow a shift.
 Result<ValueId> with_factor(Match& m, size_t place) {
-  const Node norm = m.maker(kNorm);
-  if (norm.operands.size() > place) return kNoValue;
-  const int64_t n_axes = norm.attributes.i(FRL_AT_layer_norm_axes_n);
+  const int64_t n_axes = m.maker(kNorm).attributes.i(FRL_AT_layer_norm_axes_n);
   FRL_LET(const ValueId factor, fitted(m.graph, m[kX], n_axes, m[kFactor]));
-  if (factor == kNoValue) return kNoValue;
-  std::vector<ValueId> operands = norm.operands;
-  operands.resize(place, kNoValue), operands.push_back(factor);
-  return m.graph.emit(norm.op, norm.attributes, std::move(operands));
+  return with_operand(m, kNorm, place, factor);
 }
 Result<ValueId> with_scale(Match& m) { return with_factor(m, kScalePlace); }
 Result<ValueId> with_shift(Match& m) { return with_factor(m, kShiftPlace); }
@@ -104,7 +98,6 @@ extern const Pass widen_norm;
 const Pass widen_norm = {
     .name = "widen_norm",
     .doc = "norms take in their scale and shift, and casts and reshapes around them",
-    .when = [](const PassContext&) { return std::string(); },
     .run =
         [](Graph& g, PassContext&) {
           return rewrite_in_turn(g, {kReshapes, kCasts, kScales, kShifts, kCasts}, Inner::swallows);

@@ -33,7 +33,6 @@ extern const Pass widen_rope;
 const Pass widen_rope = {
     .name = "widen_rope",
     .doc = "rotary embeddings take in the elements that they leave as they are",
-    .when = [](const PassContext&) { return std::string(); },
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
 };
 

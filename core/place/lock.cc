@@ -1,9 +1,6 @@
 #include "core/place/lock.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "core/base/bytes.h"
 #include "core/base/text.h"
@@ -104,16 +101,7 @@ std::string PlacementLock::text() const {
   return out;
 }
 
-Status PlacementLock::write(const std::string& path) const {
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << text();
-  file.close();
-  if (file && std::rename(beside.c_str(), path.c_str()) == 0) return {};
-  Status status(Code::not_found, cat(path, ": cannot be written: ", std::strerror(errno)));
-  std::remove(beside.c_str());
-  return status;
-}
+Status PlacementLock::write(const std::string& path) const { return replace_file(path, text()); }
 
 const std::string* PlacementLock::find(const std::string& key) const {
   const auto found = number_.find(key);

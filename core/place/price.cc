@@ -36,14 +36,6 @@ void spread(int64_t time_ps, std::span<const SourceId> members, std::span<const 
   }
 }
 
-// True where fuse() would compute the node once, before any run: only known values feed it.
-bool is_done_once(const Graph& graph, const Node& node, std::vector<bool>& once) {
-  for (ValueId id : node.operands)
-    if (id != kNoValue && !graph.known(id) && !once[index(id)]) return false;
-  for (ValueId id : node.results) once[index(id)] = true;
-  return true;
-}
-
 }  // namespace
 
 Status price_fused(const Graph& graph, const Target& target, size_t number,
@@ -58,7 +50,7 @@ Status price_fused(const Graph& graph, const Target& target, size_t number,
   std::vector<int64_t> alone(graph.n_nodes()), shares(graph.n_nodes());
   for (size_t i = 0; i < alone.size(); ++i)
     if (!placed[i].options.empty()) alone[i] = placed[i].options[number].time_ps;
-  std::vector<bool> once(copy.n_values());
+  std::set<ValueId> once;
   for (const Node& node : copy.nodes()) {
     if (node.device != 0 || (options.fusion && is_done_once(copy, node, once))) continue;
     const int64_t time =

@@ -61,13 +61,14 @@ class Compilation {
     FRL_TRY(canonicalise(parts_.graph, context_.options, report.canonical, read_parameters,
                          context_.targets.empty() ? nullptr : context_.targets[0].row));
     const auto lock = context_.lock ? context_.lock->lock() : nullptr;
+    const auto place_start = Clock::now();
     FRL_LET(report.placement,
             place(parts_.graph, context_.targets, context_.options, {lock.get(), scope_}));
+    report.place_ns = since(place_start);
     for (size_t t = 0; t < context_.targets.size(); ++t) {
       const Target& target = context_.targets[t];
-      FRL_LET(FuseReport fusion,
-              fuse(parts_.graph, *target.row, int32_t(t), context_.options, target.refuse,
-                   target.estimate));
+      FRL_LET(FuseReport fusion, fuse(parts_.graph, *target.row, int32_t(t), context_.options,
+                                      target.refuse, target.estimate));
       report.fusion.push_back(std::move(fusion));
     }
     parts_.devices = context_.devices;
@@ -75,7 +76,9 @@ class Compilation {
     const auto kernels_start = Clock::now();
     FRL_TRY(compile_nodes(read_parameters));
     report.kernels_ns = since(kernels_start);
+    const auto plan_start = Clock::now();
     FRL_TRY(plan());
+    report.plan_ns = since(plan_start);
     report.total_ns = since(start);
     return Executable::create(std::move(parts_));
   }

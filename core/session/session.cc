@@ -77,7 +77,6 @@ Status Session::set_parameter(const std::string& name, Tensor value) {
       return Status(Code::invalid_argument,
                     cat("parameter ", name, ": want ", to_string(old.type()), ", got ",
                         to_string(value.type())));
-    context_.parameters->forget(parameters_.contains(name) ? parameters_[name] : old);
     parameters_[name] = std::move(value);
     forms_.clear();
     return {};

@@ -201,7 +201,7 @@ KernelPtr make_conv_of(const Context& context, const Request& request, ConvParts
   const uint32_t type = request.result(0).value.type;
   const ConvShape& s = p.shape;
   if (type == FRL_F32 && s.group_channels() == 1 && s.groups > 1 && s.window.axis[0].kernel == 1 &&
-      s.window.axis[0].in == 1 && s.window.is_compact())
+      s.window.axis[0].in == 1 && is_compact(s.window))
     return make_depthwise(context, std::move(p));
   if (type == FRL_F32 && fits_direct(*context.isa, s))
     return make_direct_conv(context, std::move(p));

@@ -167,7 +167,7 @@ class DirectConv final : public frl::Kernel {
 bool fits_direct(const Isa& isa, const ConvShape& s) {
   const WindowAxis &d = s.window.axis[0], &h = s.window.axis[1], &w = s.window.axis[2];
   const bool flat = d.kernel == 1 && d.in == 1 && d.out == 1;
-  if (!flat || !s.window.is_compact() || s.window.taps() == 1 || s.group_results() < 4 ||
+  if (!flat || !is_compact(s.window) || s.window.taps() == 1 || s.group_results() < 4 ||
       s.n * s.c * s.window.out() == 0)
     return false;
   if (h.stride == 1 && w.stride == 1) return true;

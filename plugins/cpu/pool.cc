@@ -127,7 +127,7 @@ KernelPtr make_max_pool(const Context& context, const Request& request) {
   const int64_t planes = x.value.extents[0] * x.value.extents[1];
   const WindowAxis& depth = w.axis[0];
   const bool flat = depth.kernel == 1 && depth.in == 1 && depth.out == 1;
-  if (x.value.type == FRL_F32 && flat && w.is_compact())
+  if (x.value.type == FRL_F32 && flat && is_compact(w))
     return std::make_unique<RowMaxPool>(*context.isa, w, planes, Place(x), Place(y), Place(places));
   return with_type(x.value.type, [&]<class T>(T) -> KernelPtr {
     return make_kernel(

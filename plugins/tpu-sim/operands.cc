@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "plugins/tpu-sim/product.h"
-#include "plugins/tpu-sim/sliding.h"
 
 namespace tpu_sim {
 namespace {
@@ -114,16 +113,16 @@ ProductShape conv_shape(Emitter& out, const frl::Node& node, Chain& chain) {
   const frl::Value y = out.region().value(node.results[0]);
   const int64_t groups = node.attributes.i(FRL_AT_conv_groups);
   std::vector<int64_t> kernel(w.value.extents.begin() + 2, w.value.extents.begin() + w.value.rank);
-  Geometry g = read_geometry(node.attributes, FRL_AT_conv_strides, x.value, y, kernel);
+  Geometry g{frl::read_window(node.attributes, FRL_AT_conv_strides, x.value, y, kernel)};
   g.channels = w.value.extents[1];
   ProductShape s;
-  s.m = y.extents[1] / groups, s.n = g.places(), s.k = g.channels * g.taps();
+  s.m = y.extents[1] / groups, s.n = g.out(), s.k = g.channels * g.taps();
   s.batches = {y.extents[0], groups}, s.batch_rank = 2;
   s.a.window = out.window_of(w);
   s.a.window.rank = 2, s.a.window.extents = {}, s.a.window.strides = {s.k, 1};
   s.a.batch = {0, s.m * s.k};
   s.b.window = out.window_of(x);
-  s.b.batch = {x.value.extents[1] * g.inputs(), g.channels * g.inputs()};
+  s.b.batch = {x.value.extents[1] * g.in(), g.channels * g.in()};
   s.b.geometry = out.geometry(g);
   for (const Chain::Edge* edge : edges_of(chain, y)) s.edges.push_back(planes(*edge, y, s.m));
   if (!bias.present()) return s;

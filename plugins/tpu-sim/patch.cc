@@ -14,14 +14,14 @@ struct Run {
 };
 
 // Where a tap looks along one axis.
-int64_t spot(const Sliding& a, int64_t tap, int64_t place) {
+int64_t spot(const frl::WindowAxis& a, int64_t tap, int64_t place) {
   return place * a.stride - a.begin + tap * a.dilation;
 }
 
 // fn(column, run) for the columns of one row of the patch, run by run.
 template <class Fn>
 void each_run(const Patch& p, const Geometry& g, int64_t row, Fn&& fn) {
-  const Sliding &depth = g.axis[0], &height = g.axis[1], &width = g.axis[2];
+  const frl::WindowAxis &depth = g.axis[0], &height = g.axis[1], &width = g.axis[2];
   const int64_t channel = row / g.taps(), tap = row % g.taps();
   const int64_t tap_depth = tap / width.kernel / height.kernel,
                 tap_height = tap / width.kernel % height.kernel;
@@ -60,7 +60,7 @@ float element(const Patch& p, bool inside, bool padded, const T* from, int64_t a
 
 void run_patch(const Patch& p, const Geometry& g, const Window& window, const std::byte* from,
                float* to) {
-  const Sliding& width = g.axis[2];
+  const frl::WindowAxis& width = g.axis[2];
   with_stored(window.type, [&]<class T>(T) {
     const T* x = reinterpret_cast<const T*>(from) + p.base;
     for (int64_t r = 0; r < p.rows; ++r)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugin-api/sdk/region.h"
+#include "plugin-api/sdk/window.h"
 #include "plugins/tpu-sim/machine.h"
 
 namespace tpu_sim {
@@ -39,18 +40,9 @@ struct Area {
 
 // ---- sliding windows ----
 
-// One axis of a window that slides over the operand.
-struct Sliding {
-  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0;
-  bool operator==(const Sliding&) const = default;
-};
-struct Geometry {
-  std::array<Sliding, 3> axis;  // depth, height, width; fewer are filled in front
-  int64_t channels = 1;         // of the operand that a window sees
+struct Geometry : frl::Window {
+  int64_t channels = 1;  // of the operand that a window sees
   bool operator==(const Geometry&) const = default;
-  int64_t inputs() const { return axis[0].in * axis[1].in * axis[2].in; }
-  int64_t places() const { return axis[0].out * axis[1].out * axis[2].out; }
-  int64_t taps() const { return axis[0].kernel * axis[1].kernel * axis[2].kernel; }
 };
 
 // ---- instructions ----

@@ -74,8 +74,8 @@ class Scoreboard {
       return lanes_for(vector_cycles(i.rows, i.columns, 2), {}, i.to);
     // Each element once that the windows see: no more than there are, no more than they ask for.
     const Geometry& g = program_.geometries[i.geometry];
-    const int64_t seen = ((i.rows + g.taps() - 1) / g.taps()) *
-                         ((i.columns + g.places() - 1) / g.places()) * g.inputs();
+    const int64_t seen =
+        ((i.rows + g.taps() - 1) / g.taps()) * ((i.columns + g.out() - 1) / g.out()) * g.in();
     const int64_t elements = std::min(seen, i.rows * i.columns);
     hbm(kLoads, elements * frl::element_bytes(program_.windows[i.window].type), {}, i.to);
   }

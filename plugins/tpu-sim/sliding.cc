@@ -1,6 +1,4 @@
-// Sliding windows: patches of a tensor as matrices, and the pools that fold them.
-#include "plugins/tpu-sim/sliding.h"
-
+// frl::WindowAxis windows: patches of a tensor as matrices, and the pools that fold them.
 #include <algorithm>
 #include <cmath>
 
@@ -23,8 +21,8 @@ class Pool {
         places_(is_max_ ? region_.result(1) : frl::Operand{}) {
     const frl::Value& shape = y_.present() ? y_.value : places_.value;
     const auto kernel = region_.attribute_list(FRL_AT_max_pool_kernel);
-    geometry_ =
-        read_geometry(region_.attributes(), FRL_AT_max_pool_strides, x_.value, shape, kernel);
+    geometry_ = {
+        frl::read_window(region_.attributes(), FRL_AT_max_pool_strides, x_.value, shape, kernel)};
     n_ = shape.n_elements();
     if (places_.present() && x_.value.n_elements() >= int64_t(kNoPlace))
       throw frl::Failure(FRL_NO_SHAPE, "max_pool: want fewer than 2^24 elements for their places");
@@ -116,25 +114,6 @@ class Pool {
 };
 
 }  // namespace
-
-Geometry read_geometry(const frl::Attributes& attributes, uint32_t first_slot, const frl::Value& x,
-                       const frl::Value& y, std::span<const int64_t> kernel) {
-  const auto strides = attributes.list(first_slot), dilations = attributes.list(first_slot + 1),
-             pads = attributes.list(first_slot + 2);
-  const size_t rank = kernel.size();
-  if (rank == 0 || rank > 3)
-    throw frl::Failure(FRL_NO_SHAPE,
-                       "window: want 1 to 3 spatial axes, got " + std::to_string(rank));
-  Geometry out;
-  for (size_t i = 0; i < rank; ++i) {
-    Sliding& a = out.axis[3 - rank + i];
-    a.in = x.extents[2 + i], a.out = y.extents[2 + i], a.kernel = kernel[i];
-    a.stride = strides.empty() ? 1 : strides[i];
-    a.dilation = dilations.empty() ? 1 : dilations[i];
-    a.begin = pads.empty() ? 0 : pads[i], a.end = pads.empty() ? 0 : pads[rank + i];
-  }
-  return out;
-}
 
 void lower_pool(Emitter& out) { Pool(out).emit(); }
 

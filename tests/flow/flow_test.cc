@@ -52,6 +52,23 @@ Tensor mnist_reference(const Model& model, const std::string& name, const Tensor
   return (*evaluate(imported->graph, std::vector<Tensor>{mnist_input().begin()->second}))[0];
 }
 
+TEST(Flow, WhatWasCompiledBeforeKeepsItsParameters) {
+  auto session = open_session("mnist_cntk");
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const auto before = (*session)->run(mnist_input());
+  const auto old = (*session)->compile(mnist_input());
+  ASSERT_TRUE(before.ok() && old.ok());
+  ASSERT_TRUE((*session)->set_parameter("Parameter193", ramp({Type::f32, {16, 4, 4, 10}}, 1)).ok());
+  ASSERT_TRUE((*session)->run(mnist_input()).ok());
+  Stream stream(*session);
+  const Tensor input = mnist_input().begin()->second;
+  Tensor output({Type::f32, {1, 10}});
+  const Tensor* const from[] = {&input};
+  void* const to[] = {output.mutable_data()};
+  ASSERT_EQ(stream.run_into(**old, from, to).message(), "");
+  for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(output.at_f64(i), (*before)[0].tensor.at_f64(i));
+}
+
 TEST(Flow, AParameterSetAnewIsSeenByTheNextRun) {
   auto session = open_session("mnist_cntk");
   ASSERT_TRUE(session.ok()) << session.status().message();

@@ -22,16 +22,24 @@ struct TargetFile {
   FuseOptions options;
 };
 
-int64_t& cost_of(Cost& cost, const std::string& name) {
-  static int64_t unknown;
-  if (name == "dispatch_ps") return reinterpret_cast<int64_t&>(cost.dispatch_ps);
-  if (name == "round_trip_ps") return reinterpret_cast<int64_t&>(cost.round_trip_ps);
-  if (name == "memory_ps_per_kib") return reinterpret_cast<int64_t&>(cost.memory_ps_per_kib);
-  if (name == "readback_ps_per_kib") return reinterpret_cast<int64_t&>(cost.readback_ps_per_kib);
-  if (name == "host_thunk_ps") return reinterpret_cast<int64_t&>(cost.host_thunk_ps);
-  if (name == "minimum_gain_ps") return reinterpret_cast<int64_t&>(cost.minimum_gain_ps);
-  ADD_FAILURE() << "unknown cost " << name;
-  return unknown;
+constexpr std::pair<const char*, uint64_t Cost::*> kRates[] = {
+    {"dispatch_ps", &Cost::dispatch_ps},
+    {"round_trip_ps", &Cost::round_trip_ps},
+    {"memory_ps_per_kib", &Cost::memory_ps_per_kib},
+    {"readback_ps_per_kib", &Cost::readback_ps_per_kib},
+    {"host_thunk_ps", &Cost::host_thunk_ps},
+    {"minimum_gain_ps", &Cost::minimum_gain_ps},
+};
+
+// "dispatch_ps=50000"
+void set_rate(Cost& cost, const std::string& text) {
+  const size_t at = text.find('=');
+  for (const auto& [name, field] : kRates)
+    if (text.substr(0, at) == name) {
+      cost.*field = uint64_t(*parse_int(text.substr(at + 1)));
+      return;
+    }
+  ADD_FAILURE() << "unknown rate " << text;
 }
 
 TargetFile read_target(const std::filesystem::path& path) {
@@ -49,9 +57,7 @@ TargetFile read_target(const std::filesystem::path& path) {
     if (words[0] == "options") out.options.pointwise = rest[0] != "pointwise=off";
   }
   out.row = test::device_claiming(out.claims);
-  for (const std::string& cost : costs)
-    cost_of(out.row.cost, cost.substr(0, cost.find('='))) =
-        *parse_int(cost.substr(cost.find('=') + 1));
+  for (const std::string& cost : costs) set_rate(out.row.cost, cost);
   return out;
 }
 

@@ -71,7 +71,6 @@ FuseOptions draw_options(Chance& chance) {
     if (!pass->mandatory && chance.with(off)) out.passes_off.insert(pass->name);
   out.fusion = !chance.with(0.04);
   out.pointwise = !chance.with(0.08);
-  out.regions = !chance.with(0.08);
   return out;
 }
 
@@ -104,8 +103,7 @@ std::string options_text(const FuseOptions& options) {
     out += "\n";
   }
   for (const auto& [on, name] :
-       {std::pair(options.fusion, "fusion"), std::pair(options.pointwise, "pointwise regions"),
-        std::pair(options.regions, "passes over slices")})
+       {std::pair(options.fusion, "fusion"), std::pair(options.pointwise, "pointwise regions")})
     if (!on) out += cat("# no ", name, "\n");
   return out;
 }

@@ -160,7 +160,9 @@ std::string explain_json(const Session& session, const Executable& executable) {
           ",\n \"plan\": {\"steps\": ", plan.steps.size(),
           ", \"planned_bytes\": ", plan.planned_bytes(), ", \"live_bytes\": ", plan.live_bytes,
           ", \"packs\": ", plan.packs.size(), "},\n \"compile_ns\": ", executable.report().total_ns,
-          ", \"kernels_ns\": ", executable.report().kernels_ns, "}\n");
+          ", \"place_ns\": ", executable.report().place_ns,
+          ", \"kernels_ns\": ", executable.report().kernels_ns,
+          ", \"plan_ns\": ", executable.report().plan_ns, "}\n");
   return out;
 }
 
