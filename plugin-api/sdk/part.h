@@ -17,10 +17,12 @@ struct PartRequest {
   uint32_t first_node = 0, n_nodes = 1;   // of the region's nodes
   std::vector<uint32_t> inputs, outputs;  // values; inputs may hold FRL_NO_VALUE
   std::vector<uint32_t> parameters;       // inputs that may be packed
+  std::vector<uint32_t> strided;          // inputs that keep the strides of the whole's
   std::vector<frl_attribute> attributes;  // of a closed kind, by slot
 };
 
-// The block of a part. All its inputs and outputs are dense and aligned to `align_bytes`.
+// The block of a part. Its inputs and outputs are dense, but for the strided ones, and aligned to
+// `align_bytes`.
 class Part {
  public:
   Part(const Region& whole, const PartRequest& request, uint32_t align_bytes) {
@@ -37,8 +39,14 @@ class Part {
                  uint32_t(request.inputs.size()),
                  append(lists, request.outputs),
                  uint32_t(request.outputs.size())};
-    for (uint32_t id : request.inputs) lay_out(values, dims, id, align_bytes);
-    for (uint32_t id : request.outputs) lay_out(values, dims, id, align_bytes);
+    for (const auto& ids : {request.inputs, request.outputs})
+      for (uint32_t id : ids) {
+        if (id == FRL_NO_VALUE) continue;
+        frl_value& v = values[id];
+        v.flags &= FRL_VALUE_LITERAL, v.alias = 0, v.align_bytes = align_bytes;
+        const bool keeps = std::ranges::find(request.strided, id) != request.strided.end();
+        if (!keeps) make_dense(dims, v);
+      }
     for (uint32_t id : request.parameters) values[id].flags |= FRL_VALUE_PARAMETER;
     frl_region head = from;
     head.head.size = sizeof head, head.kind = request.kind;
@@ -67,11 +75,7 @@ class Part {
     lists.insert(lists.end(), ids.begin(), ids.end());
     return uint32_t(lists.size() - ids.size());
   }
-  static void lay_out(std::vector<frl_value>& values, std::vector<frl_dim>& dims, uint32_t id,
-                      uint32_t align_bytes) {
-    if (id == FRL_NO_VALUE) return;
-    frl_value& v = values[id];
-    v.flags &= FRL_VALUE_LITERAL, v.alias = 0, v.align_bytes = align_bytes;
+  static void make_dense(std::vector<frl_dim>& dims, const frl_value& v) {
     int64_t stride = 1;
     for (uint32_t d = v.rank; d-- > 0; stride *= dims[v.first_dim + d].extent)
       dims[v.first_dim + d].stride = stride;

@@ -52,6 +52,8 @@ class DirectConv final : public frl::Kernel {
                       for (int64_t i = begin; i < end; ++i)
                         pad_plane(padded + i * plane_, p_.x.in<float>(call) + i * s.window.in());
                     });
+    // What lay there could be denormal, which takes a processor many times as long.
+    std::fill(padded + s.n * s.c * plane_, padded + padded_, 0.0f);
     const float* w = p_.w.in<float>(call);
     if (packs.empty()) pack_weights(w, padded + padded_), w = padded + padded_;
     run_bands(call, padded, w);

@@ -71,6 +71,7 @@ class Depthwise final : public frl::Kernel {
       else
         row_.write(padded + r * line_, x + (top + r) * w.in);
     }
+    std::fill_n(padded + n * line_, kSlack, 0.0f);  // denormals would be slow
     for (int64_t t = 0; t < taps; ++t) rows[t] = padded + tap_places_[static_cast<size_t>(t)];
     const float* weights = p_.w.in<float>(call) + m * taps;
     if (is_run_) isa_->window_row(product, rows, weights, taps, (h1 - h0) * line_);

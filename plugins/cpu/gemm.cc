@@ -18,6 +18,12 @@ template <class T>
 void apply_epilogue(const Epilogue<T>& e, T* c, int64_t ldc, int64_t m0, int64_t m1, int64_t n0,
                     int64_t n1) {
   if (e.is_nothing()) return;
+  const bool same_for_all = !e.row_bias && !e.column_bias;
+  if (same_for_all && ldc == n1 - n0 && (!e.residual || e.residual_stride == ldc)) {
+    T* all = c + m0 * ldc;
+    return e.finish(all, all, (m1 - m0) * ldc, 0, nullptr,
+                    e.residual ? e.residual + m0 * ldc : nullptr);
+  }
   for (int64_t i = m0; i < m1; ++i) {
     T* row = c + i * ldc + n0;
     e.finish(row, row, n1 - n0, i, e.column_bias ? e.column_bias + n0 : nullptr,

@@ -1,10 +1,10 @@
-// matmul and matmul_bias_act. Floats go through packed panels (gemm.h), single rows through
-// products that read the matrix once; integers through plain loops.
+// matmul, matmul_bias_act and matmul_residual. Floats go through packed panels (gemm.h), single
+// rows through products that read the matrix once.
 #include <algorithm>
 #include <cstring>
 
 #include "plugins/cpu/activation.h"
-#include "plugins/cpu/gemm.h"
+#include "plugins/cpu/matmul.h"
 #include "plugins/cpu/openblas.h"
 
 namespace cpu {
@@ -12,60 +12,11 @@ namespace {
 
 constexpr int64_t kPanels = 4;  // how many GemmLoops::row takes at once
 
-// The product as a batch of [m, k] x [k, n], strides in elements.
-struct MatmulShape {
-  int64_t batch = 1, m = 0, n = 0, k = 0;
-  int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0;
-  std::vector<int64_t> a_offsets, b_offsets;  // of each member of the batch; C's follow each other
-
-  MatmulShape(const frl::Operand& a, const frl::Operand& b, const frl::Value& c) {
-    const frl::Extents sa = strides_of(a), sb = strides_of(b);
-    const uint32_t ra = a.value.rank, rb = b.value.rank;
-    m = c.extent(-2), n = c.extent(-1), k = a.value.extent(-1);
-    a_row = sa[ra - 2], a_column = sa[ra - 1], b_row = sb[rb - 2], b_column = sb[rb - 1];
-    for (uint32_t d = 0; d + 2 < c.rank; ++d) batch *= c.extents[d];
-    for (int64_t i = 0; i < batch; ++i) {
-      a_offsets.push_back(offset(a.value, sa, c, i));
-      b_offsets.push_back(offset(b.value, sb, c, i));
-    }
-    fold();
-  }
-
-  // The same product as c^T = b^T a^T: a column becomes a row.
-  void transpose() {
-    std::swap(m, n), std::swap(a_offsets, b_offsets);
-    std::swap(a_row, b_column), std::swap(a_column, b_row);
-  }
-
- private:
-  static frl::Extents strides_of(const frl::Operand& o) {
-    return o.argument < 0 ? dense_strides(o.value) : o.value.strides;
-  }
-  static int64_t offset(const frl::Value& v, const frl::Extents& strides, const frl::Value& c,
-                        int64_t i) {
-    int64_t at = 0;
-    for (uint32_t d = c.rank - 2; d-- > 0; i /= c.extents[d]) {
-      const int64_t axis = static_cast<int64_t>(d) - static_cast<int64_t>(c.rank - v.rank);
-      if (axis >= 0 && v.extents[static_cast<size_t>(axis)] != 1)
-        at += i % c.extents[d] * strides[static_cast<size_t>(axis)];
-    }
-    return at;
-  }
-  // One matrix B for all members whose rows of A follow each other: a single tall product.
-  void fold() {
-    if (batch == 1) return;
-    for (int64_t i = 0; i < batch; ++i)
-      if (b_offsets[static_cast<size_t>(i)] != 0 ||
-          a_offsets[static_cast<size_t>(i)] != i * m * a_row)
-        return;
-    m *= batch, batch = 1;
-  }
-};
-
-// Adds what is behind the product: bias over columns, then the activation.
+// What is behind the product: bias over columns, then the activation; or a residual.
 struct Fused {
   Place bias;
   Activation activation;
+  Place residual;
 };
 
 // One row of A against B where it lies: no packing, B is read once.
@@ -141,6 +92,7 @@ class FloatMatmul final : public frl::Kernel {
     T* c = c_.out<T>(call);
     Epilogue<T> e(*isa_, fused_.activation, -INFINITY, INFINITY);
     e.column_bias = fused_.bias.in<T>(call);
+    e.residual = fused_.residual.in<T>(call), e.residual_stride = s_.n;
     if (uses_blas_) return blas_products(call.host, a, b, c, e);
     if (!packs.empty() && s_.m == 1 && s_.batch == 1 && width_ > isa_->gemm<T>().lanes)
       return packed_row(call.host, a, b, c, e);
@@ -149,15 +101,22 @@ class FloatMatmul final : public frl::Kernel {
       const size_t k = static_cast<size_t>(i);
       const StridedSide<T> x{isa_, a + s_.a_offsets[k], s_.a_column, s_.a_row};
       const StridedSide<T> y{isa_, b + s_.b_offsets[k], s_.b_row, s_.b_column};
-      Gemm<T> g{
-          isa_, s_.m, s_.n, s_.k, x.side(), y.side_for(s_.m, s_.k), width_, c + i * s_.m * s_.n,
-          s_.n, e};
+      Gemm<T> g{isa_,     s_.m,
+                s_.n,     s_.k,
+                x.side(), y.side_for(s_.m, s_.k),
+                width_,   c + i * s_.m * s_.n,
+                s_.n,     of_member(e, i)};
       if (!packs.empty()) g.b = {.packed = b};
       use(g);
     });
   }
 
  private:
+  // The epilogue of member i of the batch.
+  Epilogue<T> of_member(Epilogue<T> e, int64_t i) const {
+    if (e.residual) e.residual += i * s_.m * s_.n;
+    return e;
+  }
   void row_products(const frl_host* host, const T* a, const T* b, T* c,
                     const Epilogue<T>& e) const {
     constexpr int64_t kColumns = 256;
@@ -170,7 +129,7 @@ class FloatMatmul final : public frl::Kernel {
         const int64_t n0 = piece % pieces * kColumns, n1 = std::min(s_.n, n0 + kColumns);
         T* to = c + piece / pieces * s_.m * s_.n;
         product.columns(a + s_.a_offsets[i], b + s_.b_offsets[i], to, n0, n1);
-        apply_epilogue(e, to, s_.n, 0, s_.m, n0, n1);
+        apply_epilogue(of_member(e, static_cast<int64_t>(i)), to, s_.n, 0, s_.m, n0, n1);
       }
     });
   }
@@ -203,7 +162,7 @@ class FloatMatmul final : public frl::Kernel {
         T* to = c + piece / pieces * s_.m * s_.n;
         openblas_product(s_.m, n1 - n0, s_.k, a + s_.a_offsets[i], blas_a_,
                          b + s_.b_offsets[i] + n0 * s_.b_column, blas_b_, to + n0, s_.n);
-        apply_epilogue(e, to, s_.n, 0, s_.m, n0, n1);
+        apply_epilogue(of_member(e, static_cast<int64_t>(i)), to, s_.n, 0, s_.m, n0, n1);
       }
     });
   }
@@ -216,37 +175,6 @@ class FloatMatmul final : public frl::Kernel {
   bool uses_blas_;
   BlasSide blas_a_{}, blas_b_{};
 };
-
-// Integers wrap, so any order of summing gives the same bits. W is unsigned.
-template <class T>
-KernelPtr make_integer_matmul(const frl::Operand& a, const frl::Operand& b, const frl::Operand& c) {
-  using W = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
-  const MatmulShape s(a, b, c.value);
-  return make_kernel([s, pa = Place(a), pb = Place(b), pc = Place(c)](const frl::Call& call) {
-    frl::for_slices(call.host, s.batch * s.m, static_cast<double>(s.n * s.k) * 0.5, 0,
-                    [&](int64_t begin, int64_t end, void*) {
-                      for (int64_t row = begin; row < end; ++row) {
-                        const size_t i = static_cast<size_t>(row / s.m);
-                        const T* x = pa.in<T>(call) + s.a_offsets[i] + row % s.m * s.a_row;
-                        const T* y = pb.in<T>(call) + s.b_offsets[i];
-                        T* to = pc.out<T>(call) + row * s.n;
-                        constexpr int64_t kPart = 256;
-                        W sum[kPart];
-                        for (int64_t j = 0; j < s.n; j += kPart) {
-                          const int64_t n = std::min(kPart, s.n - j);
-                          std::fill_n(sum, n, W{0});
-                          for (int64_t k = 0; k < s.k; ++k) {
-                            const W f = static_cast<W>(x[k * s.a_column]);
-                            const T* line = y + k * s.b_row + j * s.b_column;
-                            for (int64_t l = 0; l < n; ++l)
-                              sum[l] += f * static_cast<W>(line[l * s.b_column]);
-                          }
-                          for (int64_t l = 0; l < n; ++l) to[j + l] = static_cast<T>(sum[l]);
-                        }
-                      }
-                    });
-  });
-}
 
 template <class T>
 KernelPtr make_float_matmul(const Context& context, const Request& request, Fused fused) {
@@ -261,12 +189,7 @@ KernelPtr make_product(const Context& context, const Request& request, Fused fus
   const uint32_t type = request.result(0).value.type;
   if (type == FRL_F32) return make_float_matmul<float>(context, request, std::move(fused));
   if (type == FRL_F64) return make_float_matmul<double>(context, request, std::move(fused));
-  return with_type(type, [&]<class T>(T) -> KernelPtr {
-    if constexpr (std::is_integral_v<T>)
-      return make_integer_matmul<T>(request.operand(0), request.operand(1), request.result(0));
-    else
-      throw frl::Failure(FRL_NO_TYPE, "matmul: want a number");
-  });
+  return make_integer_matmul(request);
 }
 
 }  // namespace
@@ -281,6 +204,13 @@ KernelPtr make_matmul_bias_act(const Context& context, const Request& request) {
   return make_product(context, request,
                       {Place(request.operand(2)),
                        find_activation(*context.isa, op, y.type == FRL_F64 ? kWorkF64 : kWorkF32)});
+}
+
+// Products of 16-bit floats are rounded before the sum: part by part.
+KernelPtr make_matmul_residual(const Context& context, const Request& request) {
+  const uint32_t type = request.result(0).value.type;
+  if (type != FRL_F32 && type != FRL_F64) return make_sequence(context, request);
+  return make_product(context, request, {{}, {}, Place(request.operand(2))});
 }
 
 }  // namespace cpu

@@ -1,4 +1,4 @@
-// softmax, log_softmax, layer_norm, rms_norm.
+// softmax, log_softmax, layer_norm, rms_norm, and the norms of a sum.
 #include <algorithm>
 
 #include "plugins/cpu/kernels.h"
@@ -69,37 +69,76 @@ void norm_row(T* y, const T* x, const T* scale, const T* shift, int64_t n, doubl
   }
 }
 
-KernelPtr make_norm(const Context& context, const Request& region, int64_t axes_n, double epsilon,
-                    bool centred) {
-  const frl::Operand x = region.operand(0), scale = region.operand(1), shift = region.operand(2),
-                     y = region.result(0);
+// How a norm is computed: over how many trailing axes, with the mean or without it.
+struct NormForm {
+  int64_t axes_n;
+  double epsilon;
+  bool centred;
+};
+// Operands: x, perhaps what is added to it first, scale, shift. Results: the norm, perhaps the sum.
+struct NormPlaces {
+  Place x, residual, scale, shift, y, sum;
+};
+
+template <class T>
+void normalise_rows(const Isa& isa, const NormPlaces& p, const NormForm& form, int64_t n,
+                    const frl::Call& call, int64_t begin, int64_t end) {
+  const TileFn add = isa.binary(FRL_OP_add, std::is_same_v<T, float> ? kWorkF32 : kWorkF64);
+  const T *scale = p.scale.in<T>(call), *shift = p.shift.in<T>(call);
+  for (int64_t row = begin; row < end; ++row) {
+    const T* x = p.x.in<T>(call) + row * n;
+    T* y = p.y.out<T>(call) + row * n;
+    if (p.residual.present()) {
+      T* sum = (p.sum.present() ? p.sum.out<T>(call) + row * n : y);
+      add(sum, x, p.residual.in<T>(call) + row * n, nullptr, n, nullptr);
+      x = sum;
+    }
+    if constexpr (!std::is_same_v<T, float>)
+      norm_row(y, x, scale, shift, n, form.epsilon, form.centred);
+    else if (form.centred)
+      isa.layer_norm(y, x, scale, shift, n, form.epsilon);
+    else
+      isa.rms_norm(y, x, scale, n, form.epsilon);
+  }
+}
+
+KernelPtr make_norm(const Context& context, const frl::Value& x, NormPlaces places,
+                    const NormForm& form) {
   int64_t n = 1;
-  for (int64_t k = 1; k <= axes_n; ++k) n *= x.value.extent(-k);
-  const int64_t rows = n ? x.value.n_elements() / n : 0;
-  const Isa* isa = context.isa;
-  return with_float(x.value.type, [&]<class T>(T) {
-    KernelPtr kernel = make_kernel([=, from = Place(x), to = Place(y), a = Place(scale),
-                                    b = Place(shift)](const frl::Call& call) {
-      frl::for_slices(call.host, rows,
-                      static_cast<double>(n) * (std::is_same_v<T, float> ? 0.25 : 3), 0,
-                      [&](int64_t begin, int64_t end, void*) {
-                        for (int64_t row = begin; row < end; ++row) {
-                          const T* in = from.in<T>(call) + row * n;
-                          T* out = to.out<T>(call) + row * n;
-                          if constexpr (std::is_same_v<T, float>) {
-                            if (centred)
-                              isa->layer_norm(out, in, a.in<T>(call), b.in<T>(call), n, epsilon);
-                            else
-                              isa->rms_norm(out, in, a.in<T>(call), n, epsilon);
-                          } else {
-                            norm_row(out, in, a.in<T>(call), b.in<T>(call), n, epsilon, centred);
-                          }
-                        }
-                      });
+  for (int64_t k = 1; k <= form.axes_n; ++k) n *= x.extent(-k);
+  const int64_t rows = n ? x.n_elements() / n : 0;
+  return with_float(x.type, [&]<class T>(T) {
+    const double ns = static_cast<double>(n) * (std::is_same_v<T, float> ? 0.25 : 3);
+    return make_kernel([=, isa = context.isa, p = std::move(places)](const frl::Call& call) {
+      frl::for_slices(call.host, rows, ns, 0, [&](int64_t begin, int64_t end, void*) {
+        normalise_rows<T>(*isa, p, form, n, call, begin, end);
+      });
     });
-    if (x.argument == 0) kernel->aliases = {{0, 0}};
-    return kernel;
   });
+}
+
+KernelPtr make_plain_norm(const Context& context, const Request& region, const NormForm& form) {
+  const frl::Operand x = region.operand(0);
+  KernelPtr kernel = make_norm(context, x.value,
+                               {Place(x),
+                                {},
+                                Place(region.operand(1)),
+                                Place(region.operand(2)),
+                                Place(region.result(0)),
+                                {}},
+                               form);
+  if (x.argument == 0) kernel->aliases = {{0, 0}};
+  return kernel;
+}
+
+// Sums of 16-bit floats are rounded before the norm: part by part.
+KernelPtr make_residual_norm(const Context& context, const Request& region, const NormForm& form) {
+  const frl::Operand x = region.operand(0);
+  if (x.value.type != FRL_F32 && x.value.type != FRL_F64) return make_sequence(context, region);
+  return make_norm(context, x.value,
+                   {Place(x), Place(region.operand(1)), Place(region.operand(2)),
+                    Place(region.operand(3)), Place(region.result(0)), Place(region.result(1))},
+                   form);
 }
 
 }  // namespace
@@ -111,12 +150,24 @@ KernelPtr make_log_softmax(const Context& context, const Request& region) {
   return make_softmax_of(context, region, true);
 }
 KernelPtr make_layer_norm(const Context& context, const Request& region) {
-  return make_norm(context, region, region.attribute_i(FRL_AT_layer_norm_axes_n),
-                   region.attribute_f(FRL_AT_layer_norm_epsilon), true);
+  return make_plain_norm(context, region,
+                         {region.attribute_i(FRL_AT_layer_norm_axes_n),
+                          region.attribute_f(FRL_AT_layer_norm_epsilon), true});
 }
 KernelPtr make_rms_norm(const Context& context, const Request& region) {
-  return make_norm(context, region, region.attribute_i(FRL_AT_rms_norm_axes_n),
-                   region.attribute_f(FRL_AT_rms_norm_epsilon), false);
+  return make_plain_norm(context, region,
+                         {region.attribute_i(FRL_AT_rms_norm_axes_n),
+                          region.attribute_f(FRL_AT_rms_norm_epsilon), false});
+}
+KernelPtr make_residual_layer_norm(const Context& context, const Request& region) {
+  return make_residual_norm(context, region,
+                            {region.attribute_i(FRL_AT_residual_layer_norm_axes_n),
+                             region.attribute_f(FRL_AT_residual_layer_norm_epsilon), true});
+}
+KernelPtr make_residual_rms_norm(const Context& context, const Request& region) {
+  return make_residual_norm(context, region,
+                            {region.attribute_i(FRL_AT_residual_rms_norm_axes_n),
+                             region.attribute_f(FRL_AT_residual_rms_norm_epsilon), false});
 }
 
 }  // namespace cpu

@@ -17,9 +17,17 @@ struct TileStep {
   double p[2];
 };
 
+// Rows of this many elements have tiles of their own where a leaf has gaps.
+constexpr int64_t kLongRow = 256;
+
 // An input or a literal.
 struct Leaf {
-  enum Form : uint8_t { splat, direct, gathered };
+  enum Form : uint8_t {
+    splat,
+    direct,   // all of it is one run of memory
+    by_rows,  // each row is, and no tile has two of them
+    gathered
+  };
   Place place;
   Form form;
   uint32_t slot;

@@ -128,10 +128,12 @@ class Compiler {
       splat &= leaf.strides[k] == 0;
       dense &= leaf.strides[k] == want || out_.axes[k] == 1;
     }
-    leaf.form = splat ? Leaf::splat : dense ? Leaf::direct : Leaf::gathered;
+    const size_t last = out_.axes.size() - 1;
+    const bool runs = leaf.strides[last] == 1 && out_.axes[last] >= kLongRow && !leaf.convert;
+    leaf.form = splat ? Leaf::splat : dense ? Leaf::direct : runs ? Leaf::by_rows : Leaf::gathered;
     if (leaf.form == Leaf::direct && !leaf.convert)
       aliasable_.push_back(leaf.slot);
-    else
+    else if (leaf.form != Leaf::by_rows)
       needs_buffer_.push_back(leaf.slot);
     out_.leaves.push_back(std::move(leaf));
   }
@@ -246,9 +248,9 @@ class Compiler {
     for (int64_t extent : out_.axes) n *= extent;
     out_.rows = 1, out_.row = n;
     // Rows long enough for tiles of their own keep gathered operands in whole runs.
-    const bool gathers =
-        std::ranges::any_of(out_.leaves, [](const Leaf& l) { return l.form == Leaf::gathered; });
-    if (gathers && out_.axes.back() >= 256) {
+    const bool has_gaps =
+        std::ranges::any_of(out_.leaves, [](const Leaf& l) { return l.form >= Leaf::by_rows; });
+    if (has_gaps && out_.axes.back() >= kLongRow) {
       out_.row = out_.axes.back(), out_.rows = n / out_.row;
       const int64_t parts = (out_.row + out_.tile - 1) / out_.tile;
       out_.tile = ((out_.row + parts - 1) / parts + 15) / 16 * 16;

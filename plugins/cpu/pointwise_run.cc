@@ -92,20 +92,30 @@ class TileRun {
         leaf.convert(buffer, memory + first * width, nullptr, nullptr, n, nullptr);
       return;
     }
+    if (leaf.form == Leaf::by_rows) {
+      int64_t at[FRL_MAX_RANK];
+      at_[leaf.slot] = memory + find(leaf, first, at) * width;
+      return;
+    }
     std::byte* target = leaf.convert ? staging_ : buffer;
     gather(leaf, target, memory, first, n);
     if (leaf.convert) leaf.convert(buffer, staging_, nullptr, nullptr, n, nullptr);
+  }
+  // The coordinates of element `first` and its offset in the leaf, in elements.
+  int64_t find(const Leaf& leaf, int64_t first, int64_t (&at)[FRL_MAX_RANK]) const {
+    int64_t offset = 0;
+    for (size_t d = p_.axes.size(); d-- > 0; first /= p_.axes[d]) {
+      at[d] = first % p_.axes[d];
+      offset += at[d] * leaf.strides[d];
+    }
+    return offset;
   }
   // Row by row, walking the coordinates of the merged axes.
   void gather(const Leaf& leaf, std::byte* target, const std::byte* memory, int64_t first,
               int64_t n) const {
     const int64_t width = frl::element_bytes(leaf.type);
     const size_t last = p_.axes.size() - 1;
-    int64_t at[FRL_MAX_RANK], offset = 0;
-    for (size_t d = last + 1; d-- > 0; first /= p_.axes[d]) {
-      at[d] = first % p_.axes[d];
-      offset += at[d] * leaf.strides[d];
-    }
+    int64_t at[FRL_MAX_RANK], offset = find(leaf, first, at);
     const int64_t inner = leaf.strides[last];
     while (n > 0) {
       const int64_t run = std::min(n, p_.axes[last] - at[last]);

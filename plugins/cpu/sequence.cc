@@ -1,208 +1,21 @@
-// The open kinds beside pointwise: a body is run part by part, pointwise neighbours as one part,
-// with inner values in scratch. A batch runs its body once a slice.
-#include "plugin-api/sdk/part.h"
+// The open kinds beside pointwise, and closed ones that have no kernel of their own: a body is run
+// part by part, with inner values in scratch. A batch runs its body once a slice.
+#include <algorithm>
 
 #include "plugins/cpu/copy.h"
-#include "plugins/cpu/parts.h"
+#include "plugins/cpu/program.h"
 
 namespace cpu {
 namespace {
 
-constexpr uint64_t kAlign = 64;
-constexpr size_t kMostArguments = 256;
-
-uint64_t aligned(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-bool is_pointwise(const frl::Region& region, uint32_t number) {
-  const frl::OpRow* row = frl::find_op(region.node(number).op);
-  return row && row->form == frl::Form::POINTWISE;
-}
-
-// Where a value of the body is while the kernel runs.
-struct Home {
-  int argument = -1;             // of the region; -1: in scratch
-  uint64_t offset = UINT64_MAX;  // in scratch
-};
-
-struct Step {
-  KernelPtr kernel;
-  std::vector<Home> args;  // inputs, outputs, then scratch
-};
-
-struct Program {
-  std::vector<Step> steps;
-  std::vector<frl_pack> packs;  // of one step side by side, by the region's inputs
-  std::vector<size_t> owners;   // by pack: its step
-  std::vector<Home> homes;      // by value
-  uint64_t scratch_bytes = 0;
-};
-
-// Splits a body into parts and compiles them.
-//   in_scratch  inputs and outputs too lie in scratch
-class Builder {
- public:
-  Builder(const Context& context, const frl::Region& region, bool in_scratch)
-      : context_(context), region_(region), body_(region.body(0)), uses_(region.n_values()) {
-    out_.homes.resize(region.n_values());
-    for (uint32_t id : body_.outputs) {
-      if (is_inner_literal(id))
-        throw frl::Failure(FRL_NO_BODY, "body: want no output that is a literal");
-      uses_[id].push_back(body_.n_nodes);
-    }
-    for (uint32_t i = 0; i < body_.n_nodes; ++i)
-      for (uint32_t id : region.node(body_.first_node + i).operands)
-        if (id != FRL_NO_VALUE) uses_[id].push_back(i);
-    if (!in_scratch) find_arguments();
-  }
-
-  Program build() && {
-    const uint64_t inner = settle();
-    const PartFinder kinds(region_, uses_);
-    for (uint32_t first = 0; first < body_.n_nodes;) {
-      if (is_view(region_.node(body_.first_node + first)) && ++first) continue;
-      if (auto request = kinds.at(first)) {
-        first += request->n_nodes;
-        add_step(flagged(std::move(*request)), inner);
-        continue;
-      }
-      uint32_t end = first + 1;
-      while (end < body_.n_nodes && joins(first, end) && !kinds.at(end)) ++end;
-      add_step(request_of(first, end), inner);
-      first = end;
-    }
-    out_.scratch_bytes = inner + most_scratch_;
-    return std::move(out_);
-  }
-
- private:
-  // Gives every value that has no home one in scratch; where that ends.
-  uint64_t settle() {
-    uint64_t end = 0;
-    const auto keep = [&](uint32_t id) {
-      if (id == FRL_NO_VALUE) return;
-      Home& home = out_.homes[id];
-      if (home.argument >= 0 || home.offset != UINT64_MAX) return;
-      home.offset = end, end += aligned(uint64_t(region_.value(id).bytes()));
-    };
-    for (uint32_t id : body_.inputs) keep(id);
-    for (uint32_t i = 0; i < body_.n_nodes; ++i) {
-      const frl::Node node = region_.node(body_.first_node + i);
-      if (is_view(node))
-        out_.homes[node.results[0]] = out_.homes[node.operands[0]];
-      else
-        for (uint32_t id : node.results) keep(id);
-    }
-    return end;
-  }
-  // A reshape of dense elements that stay inside: the same bytes.
-  bool is_view(const frl::Node& node) const {
-    return node.op == FRL_OP_reshape && !is_inner_literal(node.operands[0]) &&
-           std::ranges::find(body_.outputs, node.results[0]) == body_.outputs.end();
-  }
-  void find_arguments() {
-    for (size_t i = 0; i < region_.n_inputs(); ++i)
-      if (body_.inputs[i] != FRL_NO_VALUE)
-        out_.homes[body_.inputs[i]].argument = region_.operand_of(region_.input(i)).argument;
-    for (size_t i = 0; i < region_.n_outputs(); ++i)
-      if (out_.homes[body_.outputs[i]].argument < 0)
-        out_.homes[body_.outputs[i]].argument = region_.output_argument(i);
-  }
-  // Pointwise neighbours of one shape are one part.
-  bool joins(uint32_t first, uint32_t next) const {
-    const uint32_t a = body_.first_node + first, b = body_.first_node + next;
-    return is_pointwise(region_, a) && is_pointwise(region_, b) &&
-           std::ranges::equal(region_.value(region_.node(a).results[0]).shape(),
-                              region_.value(region_.node(b).results[0]).shape());
-  }
-
-  frl::PartRequest request_of(uint32_t first, uint32_t end) const {
-    frl::PartRequest request;
-    request.first_node = body_.first_node + first, request.n_nodes = end - first;
-    const bool pointwise = is_pointwise(region_, request.first_node);
-    request.kind = pointwise ? uint32_t(FRL_OP_pointwise) : region_.node(request.first_node).op;
-    for (uint32_t i = first; i < end; ++i) {
-      const frl::Node node = region_.node(body_.first_node + i);
-      for (uint32_t id : node.operands) add_input(request, id, pointwise);
-      for (uint32_t id : node.results)
-        if (!pointwise || is_used_behind(id, end)) request.outputs.push_back(id);
-    }
-    return flagged(std::move(request));
-  }
-  // A packed input comes as an argument, to one step.
-  frl::PartRequest flagged(frl::PartRequest request) const {
-    for (uint32_t id : request.inputs)
-      if (id != FRL_NO_VALUE && out_.homes[id].argument >= 0 && uses_[id].size() == 1 &&
-          region_.value(id).is_parameter())
-        request.parameters.push_back(id);
-    return request;
-  }
-
-  void add_step(const frl::PartRequest& request, uint64_t scratch) {
-    const frl::Part part(region_, request, kAlign);
-    Step step;
-    step.kernel = compile_region(context_, frl::Region(part.region()));
-    for (uint32_t id : request.inputs)
-      if (id != FRL_NO_VALUE) step.args.push_back(out_.homes[id]);
-    for (uint32_t id : request.outputs) step.args.push_back(out_.homes[id]);
-    if (step.kernel->scratch_bytes) step.args.push_back({-1, scratch});
-    if (step.args.size() > kMostArguments)
-      throw frl::Failure(FRL_NO_ROOM, "body: want at most 256 operands of one node");
-    most_scratch_ = std::max(most_scratch_, step.kernel->scratch_bytes);
-    for (const frl_pack& pack : step.kernel->packs) {
-      out_.packs.push_back(
-          {input_of(request.inputs[pack.input]), pack.space, pack.key, pack.bytes});
-      out_.owners.push_back(out_.steps.size());
-    }
-    out_.steps.push_back(std::move(step));
-  }
-  // A pointwise part names each input once; other ops have their operands in order.
-  void add_input(frl::PartRequest& request, uint32_t id, bool pointwise) const {
-    if (id != FRL_NO_VALUE && is_inner_literal(id)) return;
-    const bool known = std::ranges::find(request.inputs, id) != request.inputs.end();
-    if (pointwise && (id == FRL_NO_VALUE || known || is_inside(request, id))) return;
-    request.inputs.push_back(id);
-  }
-  bool is_inside(const frl::PartRequest& request, uint32_t id) const {
-    for (uint32_t i = 0; i < request.n_nodes; ++i)
-      for (uint32_t result : region_.node(request.first_node + i).results)
-        if (result == id) return true;
-    return false;
-  }
-  bool is_inner_literal(uint32_t id) const {
-    return !region_.value(id).literal.empty() &&
-           std::find(body_.inputs.begin(), body_.inputs.end(), id) == body_.inputs.end();
-  }
-  bool is_used_behind(uint32_t id, uint32_t end) const {
-    return std::any_of(uses_[id].begin(), uses_[id].end(),
-                       [&](uint32_t use) { return use >= end; });
-  }
-  uint32_t input_of(uint32_t id) const {
-    return uint32_t(std::find(body_.inputs.begin(), body_.inputs.end(), id) - body_.inputs.begin());
-  }
-
-  const Context& context_;
-  const frl::Region& region_;
-  frl::Body body_;
-  std::vector<std::vector<uint32_t>> uses_;  // by value: nodes of the body; behind them: outputs
-  Program out_;
-  uint64_t most_scratch_ = 0;  // of one step
-};
-
-void run_steps(const std::vector<Step>& steps, const frl::Call& call, std::byte* scratch) {
-  std::byte* args[kMostArguments];
-  for (const Step& step : steps) {
-    for (size_t i = 0; i < step.args.size(); ++i)
-      args[i] = step.args[i].argument >= 0 ? call.args[step.args[i].argument]
-                                           : scratch + step.args[i].offset;
-    step.kernel->run({args, call.extents, call.host});
-  }
-}
+constexpr size_t kMostArguments = 128;  // of a batch: 64 inputs, 16 outputs, scratch
 
 class SequenceKernel final : public frl::Kernel {
  public:
   SequenceKernel(const Context& context, const frl::Region& region)
       : scratch_(region.output_argument(region.n_outputs())),
-        program_(Builder(context, region, false).build()) {
+        program_(
+            build_program(context, region, std::vector<Access>(region.n_values(), Access::whole))) {
     packs = program_.packs, scratch_bytes = program_.scratch_bytes;
     for (size_t i = 0; i < region.n_outputs(); ++i) {
       const int to = region.output_argument(i);
@@ -212,16 +25,10 @@ class SequenceKernel final : public frl::Kernel {
   }
   void pack(uint32_t input, const std::byte* source, std::byte* target,
             const frl_host* host) const override {
-    size_t first = 0;  // packs of a step lie side by side
-    for (size_t p = 0; p < packs.size(); ++p) {
-      if (p > 0 && program_.owners[p] != program_.owners[p - 1]) first = p;
-      if (packs[p].input != input) continue;
-      const frl::Kernel& owner = *program_.steps[program_.owners[p]].kernel;
-      return owner.pack(owner.packs[p - first].input, source, target, host);
-    }
+    program_.pack(input, source, target, host);
   }
   void run(const frl::Call& call) const override {
-    run_steps(program_.steps, call, scratch_bytes ? call.args[scratch_] : nullptr);
+    program_.run(call.args, scratch_bytes ? call.args[scratch_] : nullptr, call);
     for (const Repeat& r : repeats_)
       std::memcpy(call.args[r.to], call.args[r.from], static_cast<size_t>(r.bytes));
   }
@@ -242,50 +49,86 @@ class BatchKernel final : public frl::Kernel {
   BatchKernel(const Context& context, const frl::Region& region)
       : slices_(region.attribute_i(FRL_AT_batch_slices)),
         scratch_(region.output_argument(region.n_outputs())),
-        program_(Builder(context, region, true).build()) {
-    scratch_bytes = program_.scratch_bytes;
-    const auto axes = region.attribute_list(FRL_AT_batch_axes);
+        axes_(region.attribute_list(FRL_AT_batch_axes)) {
+    const std::vector<Access> access = accesses(region);
+    program_ = build_program(context, region, access);
+    packs = program_.packs, scratch_bytes = program_.scratch_bytes;
+    int place = 0;
     for (size_t i = 0; i < region.n_inputs(); ++i)
-      copies_in_.push_back(
-          copy(region.operand_of(region.input(i)).argument, region.input(i), axes[i], true));
+      if (const frl::Value v = region.input(i); v.present())
+        add(place++, v, axes_[i], access[v.id], copies_in_);
     for (size_t i = 0; i < region.n_outputs(); ++i)
-      copies_out_.push_back(
-          copy(region.output_argument(i), region.output(i), axes[region.n_inputs() + i], false));
+      add(region.output_argument(i), region.output(i), axes_[region.n_inputs() + i],
+          access[region.output(i).id], copies_out_);
+    std::erase_if(moves_, [](const Move& m) { return m.step_bytes == 0; });
+  }
+  void pack(uint32_t input, const std::byte* source, std::byte* target,
+            const frl_host* host) const override {
+    program_.pack(input, source, target, host);
   }
   void run(const frl::Call& call) const override {
-    std::byte* scratch = call.args[scratch_];
+    std::byte* args[kMostArguments];
+    std::copy_n(call.args, scratch_ + (scratch_bytes ? 1 : 0), args);
+    std::byte* scratch = scratch_bytes ? args[scratch_] : nullptr;
     for (int64_t slice = 0; slice < slices_; ++slice) {
       for (const Copy& c : copies_in_)
-        if (slice == 0 || c.step_bytes != 0)
-          c.plan.run(call.host, scratch + c.offset, call.args[c.argument] + slice * c.step_bytes);
-      run_steps(program_.steps, call, scratch);
-      for (const Copy& c : copies_out_)
-        c.plan.run(call.host, call.args[c.argument] + slice * c.step_bytes, scratch + c.offset);
+        if (slice == 0 || c.moves) c.plan.run(call.host, scratch + c.offset, args[c.argument]);
+      program_.run(args, scratch, call);
+      for (const Copy& c : copies_out_) c.plan.run(call.host, args[c.argument], scratch + c.offset);
+      for (const Move& m : moves_) args[m.argument] += m.step_bytes;
     }
   }
 
  private:
+  struct Move {
+    int argument;
+    int64_t step_bytes;  // from slice to slice
+  };
   struct Copy {
     int argument;
     uint64_t offset;
-    int64_t step_bytes;  // from slice to slice
+    bool moves;
     CopyPlan plan;
   };
-  Copy copy(int argument, const frl::Value& v, int64_t axis, bool is_in) const {
+
+  // A slice is read and written where it lies, unless it has gaps that its users do not take.
+  std::vector<Access> accesses(const frl::Region& region) const {
+    std::vector<Access> out(region.n_values(), Access::inside);
+    for (size_t i = 0; i < region.n_inputs(); ++i) {
+      const frl::Value v = region.input(i);
+      if (v.present() && (v.is_dense() || takes_strides(region, v.id)))
+        out[v.id] = axes_[i] == 0 ? Access::whole : Access::by_slices;
+    }
+    std::vector<size_t> times(region.n_values());
+    for (size_t i = 0; i < region.n_outputs(); ++i) ++times[region.output(i).id];
+    for (size_t i = 0; i < region.n_inputs(); ++i)
+      if (const frl::Value v = region.input(i); v.present()) ++times[v.id];
+    for (size_t i = 0; i < region.n_outputs(); ++i) {
+      const frl::Value v = region.output(i);
+      out[v.id] = v.is_dense() && times[v.id] == 1 ? Access::by_slices : Access::inside;
+    }
+    return out;
+  }
+  void add(int argument, const frl::Value& v, int64_t axis, Access access,
+           std::vector<Copy>& copies) {
+    const int64_t width = frl::element_bytes(v.type);
+    const size_t at = axis_index(v, axis);
+    const int64_t step = axis == 0 ? 0 : v.extents[at] * v.strides[at] * width;
+    moves_.push_back({argument, step});
+    if (access != Access::inside) return;
     const frl::Extents dense = dense_strides(v);
     const std::span<const int64_t> there(v.strides.data(), v.rank), here(dense.data(), v.rank);
-    const int64_t width = frl::element_bytes(v.type);
-    const int64_t step =
-        axis == 0 ? 0 : v.extents[axis_index(v, axis)] * v.strides[axis_index(v, axis)] * width;
-    return {
-        argument, program_.homes[v.id].offset, step,
-        is_in ? CopyPlan(v.shape(), there, here, width) : CopyPlan(v.shape(), here, there, width)};
+    copies.push_back({argument, program_.homes[v.id].offset, step != 0,
+                      &copies == &copies_in_ ? CopyPlan(v.shape(), there, here, width)
+                                             : CopyPlan(v.shape(), here, there, width)});
   }
 
   int64_t slices_;
   int scratch_;
+  std::vector<int64_t> axes_;  // of inputs, then outputs; 0: all of it each time
   Program program_;
   std::vector<Copy> copies_in_, copies_out_;
+  std::vector<Move> moves_;
 };
 
 }  // namespace

@@ -167,6 +167,39 @@ TEST(Teeth, OneElementOfADevice) {
   EXPECT_THAT(bench.check(sample, {}, nullptr).fault, HasSubstr("element [2,1]"));
 }
 
+// Slices that lie as they are read, that have gaps, and that a kernel wants without gaps.
+TEST(Devices, RunABatch) {
+  Bench bench;
+  ASSERT_TRUE(bench.status().ok()) << bench.status().message();
+  const auto graph = parse_graph(R"(graph "g"
+  %x = input f32[6,512] "x"
+  %w = parameter f32[512,40] "w" = random 1
+  %v = parameter f32[256,3] "v" = random 1
+  %a = batch %x, %w {axes=[-2,0,-2], slices=3}
+  body
+    %0 = input f32[2,512] "0"
+    %1 = input f32[512,40] "1"
+    %2 = matmul %0, %1
+    return %2 "0"
+  %b = batch %x {axes=[-1,-1], slices=2}
+  body
+    %0 = input f32[6,256] "0"
+    %1 = neg %0
+    return %1 "0"
+  %c, %d = batch %x, %v {axes=[-1,0,-1,-1], slices=2}
+  body
+    %0 = input f32[6,256] "0"
+    %1 = input f32[256,3] "1"
+    %2 = matmul %0, %1
+    %3 = exp %2
+    return %2 "0", %3 "1"
+  return %a "a", %b "b", %c "c", %d "d")");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  Tensor x({Type::f32, {6, 512}});
+  for (int64_t i = 0; i < 6 * 512; ++i) x.set_f64(i, double(i % 37) / 256 - 0.06);
+  EXPECT_THAT(bench.check({*graph, {x}}, {}, nullptr).fault, IsEmpty());
+}
+
 // ---- its parts ----
 
 TEST(Grow, TheSameSeedGivesTheSameGraph) {

@@ -13,9 +13,19 @@ find_package(Threads REQUIRED)
 # Hot files of plugins ask for -O3 themselves; elsewhere it only costs compile time.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-g1")  # lines, for the sanitizers' reports
 # ccache keeps objects that were built with precompiled headers only under these.
 set(ENV{CCACHE_SLOPPINESS} "pch_defines,time_macros,include_file_mtime,include_file_ctime")
 set(FERRULE_PRECOMPILED <algorithm> <cstring> <functional> <map> <memory> <optional> <set> <span> <string> <unordered_map> <variant> <vector>)
+# What nearly every file of the core, and of those who link it, or of a plugin includes.
+set(FERRULE_PRECOMPILED_CORE ${FERRULE_PRECOMPILED})
+foreach(header core/base/text.h core/driver/driver.h core/graph/block.h)
+  list(APPEND FERRULE_PRECOMPILED_CORE ${PROJECT_SOURCE_DIR}/${header})
+endforeach()
+set(FERRULE_PRECOMPILED_PLUGIN ${FERRULE_PRECOMPILED})
+foreach(header kernel.h region.h team.h)
+  list(APPEND FERRULE_PRECOMPILED_PLUGIN ${PROJECT_SOURCE_DIR}/plugin-api/sdk/${header})
+endforeach()
 
 # g++ 12 sees overflows in std::string's own code that are none (GCC PR 105329, 105651).
 add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers -Wno-restrict -Wno-array-bounds)

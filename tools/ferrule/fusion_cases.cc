@@ -57,7 +57,8 @@ const std::vector<const char*> kProducts = {"m=1 k=64 n=64", "m=1 k=768 n=768", 
                                             "m=64 k=256 n=1024", "m=256 k=128 n=128"};
 const std::vector<const char*> kShared = {"m=1 k=256 n=256",  "m=4 k=64 n=64",   "m=16 k=256 n=256",
                                           "m=64 k=64 n=64",   "m=64 k=512 n=64", "m=256 k=16 n=64",
-                                          "m=256 k=64 n=256", "m=512 k=32 n=32"};
+                                          "m=256 k=64 n=256", "m=512 k=32 n=32", "m=1024 k=16 n=32",
+                                          "m=384 k=48 n=96"};
 const std::vector<const char*> kPlanes = {"c=3 o=16 s=16", "c=32 o=32 s=14", "c=64 o=64 s=28"};
 const std::vector<const char*> kRowShapes = {"m=1 n=64", "m=16 n=256", "m=128 n=768"};
 const std::vector<const char*> kTensors = {"m=1 n=64", "m=16 n=256", "m=128 n=1024"};

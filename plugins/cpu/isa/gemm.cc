@@ -113,8 +113,8 @@ void finish_loop(T* y, const T* x, int64_t n, T bias, const T* columns, const T*
     T v = x[i] + bias;
     if (kColumns) v += columns[i];
     if (kResidual) v += residual[i];
-    v = v > low ? v : (v == v ? low : v);
-    y[i] = v < high ? v : (v == v ? high : v);
+    v = v <= low ? low : v;  // NaN stays, and a bound of 0 makes -0 to 0
+    y[i] = v >= high ? high : v;
   }
 }
 template <class T>
