@@ -332,7 +332,10 @@ Bounds bound_dft(const NodeCall& call) {
     return out;
   };
   FRL_LET(const Tensor terms, total(false));
-  FRL_LET(const Tensor passed, total(true));
+  FRL_LET(Tensor passed, total(true));
+  // Which parts become NaN depends on what a fast transform multiplies.
+  for (int64_t i = 0; i < terms.n_elements(); ++i)
+    if (!std::isfinite(terms.at_f64(i))) passed.set_f64(i, kInfinite);
   return bound_sum(call, std::move(y), terms, passed,
                    double(x.value.shape().from_end(call.node.attributes.i(FRL_AT_dft_axis))));
 }

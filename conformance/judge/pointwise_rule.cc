@@ -73,8 +73,11 @@ double beyond_corners(OpId op, double a, double ea, double b, double eb, double 
       return ea > 0 && std::fabs(a) <= ea ? kInfinite : seen;
     case FRL_OP_div:
       return eb > 0 && std::fabs(b) <= eb ? kInfinite : seen;
+    case FRL_OP_pow:  // of a negative number: only by whole ones
+      return eb > 0 && a - ea < 0 ? kInfinite : seen;
     case FRL_OP_mod:
     case FRL_OP_fmod:
+      if (eb > 0 && std::fabs(b) <= eb) return kInfinite;
       return ea > 0 || eb > 0 ? std::max(seen, std::fabs(b) + eb) : seen;
     default:
       return seen;
@@ -108,6 +111,16 @@ Result<Tensor> passed_on(const NodeCall& call, const Tensor& value) {
       const int64_t ia = at.offset(a.strides), ib = at.offset(b.strides);
       worst[i] = beyond_corners(call.node.op, a.x.at(ia), a.x.error_at(ia), b.x.at(ib),
                                 b.x.error_at(ib), worst[i]);
+    }
+  }
+  // NaN that need not be one stays NaN at every corner.
+  for (size_t k = 0; k < call.operands.size(); ++k) {
+    const Reader x(call.in(k), value.shape());
+    if (x.x.is_exact() || !is_float(x.x.type.type)) continue;
+    size_t i = 0;
+    for (Odometer at(value.shape()); at.more(); at.next(), ++i) {
+      const int64_t ix = at.offset(x.strides);
+      if (std::isnan(x.x.at(ix)) && std::isinf(x.x.error_at(ix))) worst[i] = kInfinite;
     }
   }
   return tabulate(value.shape(), [&](int64_t i) { return worst[size_t(i)]; });

@@ -26,8 +26,20 @@ Term residual_sum(BodyBuilder& b) {
   return x + residual;
 }
 
+// Scale and shift have the normalised axes, no more, and do not broadcast along them.
+void want_factor(Term x, size_t n_axes, Term factor, const char* name) {
+  if (!factor.ok()) return;
+  bool fits = size_t(factor.rank()) == n_axes && size_t(x.rank()) >= n_axes;
+  for (int64_t axis = -1; fits && axis >= -int64_t(n_axes); --axis)
+    fits = factor.extent(axis) == x.extent(axis);
+  x.in->want(fits, name, cat("the last ", n_axes, " extents of ", to_string(x.shape())),
+             to_string(factor.shape()));
+}
+
 Term norm(Term x, const std::vector<int64_t>& axes, double epsilon, bool centred, Term scale,
           Term shift) {
+  want_factor(x, axes.size(), scale, "scale");
+  want_factor(x, axes.size(), shift, "shift");
   return cast(affine(normalise(cast(x, wide(x.type())), axes, epsilon, centred), scale, shift),
               x.type());
 }

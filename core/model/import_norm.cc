@@ -51,11 +51,26 @@ void batch_norm(ModelNode& n) {
   n.out(0, by_channel(x, scale, cast(n.in(2), inner) - centre * scale));
 }
 
-Val layer_norm(ImportBlock& block, Val x, int64_t axes, double epsilon, Val scale = {},
-               Val shift = {}) {
-  Attributes attributes(FRL_OP_layer_norm);
+// Whether a factor has just the normalised axes, as the kinds want it.
+bool is_along(Val factor, Val x, int64_t axes) {
+  bool fits = !factor.ok() || factor.rank() == axes;
+  for (int64_t axis = -1; factor.ok() && fits && axis >= -axes; --axis)
+    fits = factor.dim(axis) == x.dim(axis);
+  return fits;
+}
+// layer_norm or rms_norm; factors that broadcast are applied behind it.
+Val norm(OpId kind, Val x, int64_t axes, double epsilon, Val scale = {}, Val shift = {}) {
+  static_assert(FRL_AT_layer_norm_axes_n == FRL_AT_rms_norm_axes_n);
+  static_assert(FRL_AT_layer_norm_epsilon == FRL_AT_rms_norm_epsilon);
+  Attributes attributes(kind);
   attributes.set_i(FRL_AT_layer_norm_axes_n, axes).set_f(FRL_AT_layer_norm_epsilon, epsilon);
-  return block.emit(FRL_OP_layer_norm, attributes, {x, scale, shift});
+  std::vector<Val> operands = {x, scale, shift};
+  const bool inside = is_along(scale, x, axes) && is_along(shift, x, axes);
+  operands.resize(!inside ? 1 : shift.ok() ? 3 : scale.ok() ? 2 : 1);
+  Val y = x.block->emit(kind, attributes, operands);
+  if (inside) return y;
+  if (scale.ok()) y = y * cast(scale, y.element());
+  return shift.ok() ? y + cast(shift, y.element()) : y;
 }
 
 // Each channel of each example is one row.
@@ -65,8 +80,8 @@ void instance_norm(ModelNode& n) {
                     shift.dims() == scale.dims();
   if (!n.want(fits, "[n, c, spatial..] and one number a channel")) return;
   const Val rows = flatten(x, 2);
-  const Val y = layer_norm(n.block(), reshape(rows, {x.dim(0), x.dim(1), rows.dim(1)}), 1,
-                           n.f("epsilon", 1e-5f));
+  const Val y = norm(FRL_OP_layer_norm, reshape(rows, {x.dim(0), x.dim(1), rows.dim(1)}), 1,
+                     n.f("epsilon", 1e-5f));
   n.out(0, by_channel(reshape(y, x.dims()), scale, shift));
 }
 
@@ -79,7 +94,7 @@ void group_norm(ModelNode& n) {
   int64_t row = x.dim(1) / groups;
   for (int64_t axis = 2; axis < x.rank(); ++axis) row *= x.dim(axis);
   const Val y =
-      layer_norm(n.block(), reshape(x, {x.dim(0), groups, row}), 1, n.f("epsilon", 1e-5f));
+      norm(FRL_OP_layer_norm, reshape(x, {x.dim(0), groups, row}), 1, n.f("epsilon", 1e-5f));
   // Opset 18 scaled the groups, 21 the channels.
   if (n.opset() < 21) return n.out(0, reshape(by_channel(y, scale, shift), x.dims()));
   n.out(0, by_channel(reshape(y, x.dims()), scale, shift));
@@ -89,7 +104,7 @@ void layer_norm(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t axis = n.axis_attribute(-1, x.rank());
   const double epsilon = n.f("epsilon", 1e-5f);
-  n.out(0, layer_norm(n.block(), x, x.rank() - axis, epsilon, n.in(1), n.maybe(2)));
+  n.out(0, norm(FRL_OP_layer_norm, x, x.rank() - axis, epsilon, n.in(1), n.maybe(2)));
   if (!n.wants(1) && !n.wants(2)) return;
   const Type stash = n.type_of(n.i("stash_type", 1));
   const Moments m = moments(cast(x, stash), axes_between(axis, x.rank()));
@@ -99,10 +114,8 @@ void layer_norm(ModelNode& n) {
 
 void rms_norm(ModelNode& n) {
   const Val x = n.in(0);
-  Attributes attributes(FRL_OP_rms_norm);
-  attributes.set_i(FRL_AT_rms_norm_axes_n, x.rank() - n.axis_attribute(-1, x.rank()));
-  attributes.set_f(FRL_AT_rms_norm_epsilon, n.f("epsilon", 1e-5f));
-  n.out(0, n.block().emit(FRL_OP_rms_norm, attributes, {x, n.in(1)}));
+  n.out(0, norm(FRL_OP_rms_norm, x, x.rank() - n.axis_attribute(-1, x.rank()),
+                n.f("epsilon", 1e-5f), n.in(1)));
 }
 
 void mean_variance_norm(ModelNode& n) {

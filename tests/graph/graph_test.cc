@@ -43,6 +43,8 @@ TEST(GraphText, SaysWhichLineIsWrong) {
   } kCases[] = {
       {"", "want 'graph NAME'"},
       {"graph \"g\"\n  %x = input f99[2]\n", "line 2: want an element type, got 'f99'"},
+      {"graph \"g\"\n  %x = input f32[2,3]\n  %s = input f32[1]\n  %y = layer_norm %x, %s\n",
+       "scale: want the last 1 extents of [2,3], got [1]"},
       {"graph \"g\"\n  %x = input f32[2]\n  %y = nope %x\n", "line 3: want an op, got 'nope'"},
       {"graph \"g\"\n  %x = input f32[2]\n  %y = exp %z\n",
        "line 3: want a value made above, got '%z'"},

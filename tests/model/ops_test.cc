@@ -82,6 +82,15 @@ const std::string kZeros = output("y") + floats("q", {1, 1, 2, 2}, {0, 0, 0, 0})
                            floats("k", {1, 1, 2, 2}, {1, 2, 3, 4}) +
                            floats("v", {1, 1, 2, 2}, {1, 2, 5, 10});
 
+TEST(Ops, LayerNormalizationWithFactorsThatBroadcast) {
+  const std::string graph = output("y") + floats("x", {2, 3}, {1, 2, 3, 4, 5, 9}) +
+                            node("LayerNormalization", {"x", "s", "b"}, {"y"}, f("epsilon", 0)) +
+                            floats("b", {1}, {1});
+  EXPECT_GIVES(run(17, graph + floats("s", {1}, {2})),
+               {-1.44949f, 1, 3.44949f, -0.85164f, 0.07418f, 3.77746f});
+  EXPECT_GIVES(run(17, graph + floats("s", {2, 1}, {2, 0})), {-1.44949f, 1, 3.44949f, 1, 1, 1});
+}
+
 TEST(Ops, AttentionMasks) {
   EXPECT_GIVES(run(23, kZeros + node("Attention", {"q", "k", "v"}, {"y"})), {3, 6, 3, 6});
   EXPECT_GIVES(run(23, kZeros + node("Attention", {"q", "k", "v"}, {"y"}, i("is_causal", 1))),

@@ -32,8 +32,9 @@ Finding check_passes(const Sample& sample, const Setting& setting, const Passes&
 
 // Results of `got`, a form of `sample`, beside those of the sample itself. Both forms may err as
 // the row's claims say.
-//   form  the graph that gave the results
+//   form   the graph that gave the results
+//   least  a bound that no element is held below, but those that are exact
 Finding compare(const Sample& sample, const Graph& form, std::span<const Tensor> got,
-                const DeviceRow& row, Tally* tally);
+                const DeviceRow& row, double least, Tally* tally);
 
 }  // namespace ferrule::property

@@ -12,8 +12,10 @@ class Bench {
   Bench();
   const Status& status() const { return status_; }  // that of opening them
 
-  // Fused under the options and unfused, on each of them: results are the reference's.
-  Finding check(const Sample& sample, const FuseOptions& options, Tally* tally);
+  // Fused under the options, unfused, and fused without some of the claims, on each of them:
+  // results are the reference's.
+  //   seed  of the claims that go: any of tpu-sim, kinds of cpu
+  Finding check(const Sample& sample, const FuseOptions& options, uint64_t seed, Tally* tally);
 
   // Changes results before they are compared.
   std::function<void(std::vector<Tensor>&)> spoil;
@@ -25,7 +27,7 @@ class Bench {
     DeviceRow row;  // claims by which results are judged
   };
   Status open(const std::string& order, const std::string& also);
-  Finding check(const Place& place, const Sample& sample, const FuseOptions& options,
+  Finding check(const Place& place, CompileContext context, const Sample& sample,
                 Tally* tally) const;
 
   std::vector<std::shared_ptr<Runtime>> runtimes_;

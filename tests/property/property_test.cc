@@ -160,11 +160,11 @@ TEST(Teeth, OneElementOfADevice) {
   Tensor x({Type::f32, {3, 4}});
   for (int64_t i = 0; i < 12; ++i) x.set_f64(i, double(i) / 8 - 0.5);
   const Sample sample{*graph, {x}};
-  EXPECT_THAT(bench.check(sample, {}, nullptr).fault, IsEmpty());
+  EXPECT_THAT(bench.check(sample, {}, 1, nullptr).fault, IsEmpty());
   bench.spoil = [](std::vector<Tensor>& results) {
     results[0].set_f64(5, results[0].at_f64(5) + 0.01);
   };
-  EXPECT_THAT(bench.check(sample, {}, nullptr).fault, HasSubstr("element [2,1]"));
+  EXPECT_THAT(bench.check(sample, {}, 1, nullptr).fault, HasSubstr("element [2,1]"));
 }
 
 // Slices that lie as they are read, that have gaps, and that a kernel wants without gaps.
@@ -197,7 +197,7 @@ TEST(Devices, RunABatch) {
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   Tensor x({Type::f32, {6, 512}});
   for (int64_t i = 0; i < 6 * 512; ++i) x.set_f64(i, double(i % 37) / 256 - 0.06);
-  EXPECT_THAT(bench.check({*graph, {x}}, {}, nullptr).fault, IsEmpty());
+  EXPECT_THAT(bench.check({*graph, {x}}, {}, 1, nullptr).fault, IsEmpty());
 }
 
 // ---- its parts ----

@@ -53,6 +53,14 @@ Tensor changed(const Tensor& tensor, const TensorType& type) {
   return out;
 }
 
+Tensor clamped(Tensor tensor, const Change& change) {
+  for (int64_t i = 0; is_float(tensor.element()) && i < tensor.n_elements(); ++i)
+    if (const double v = tensor.at_f64(i);
+        std::isfinite(v) ? std::fabs(v) > change.most : change.finite)
+      tensor.set_f64(i, std::copysign(change.most, v));
+  return tensor;
+}
+
 Attributes changed(const Node& node, const Change& change) {
   Attributes out = node.attributes;
   if (node.op == FRL_OP_cast && out.i(FRL_AT_cast_to) == int64_t(change.type))
@@ -94,7 +102,7 @@ class Copy {
       at_[index(id)] = from_.value(id).role == Role::state
                            ? graph_.add_state(type, from_.value(id).name)
                            : graph_.add_input(type, from_.value(id).name);
-      now.push_back(changed(inputs[i], type));
+      now.push_back(clamped(changed(inputs[i], type), change_));
     }
     for (const auto& [id, tensor] : change_.cut) {
       if (!needed_[index(id)]) continue;
@@ -147,7 +155,8 @@ class Copy {
       const Value& value = from_.value(ValueId(i));
       if (value.known.empty() || (!needed_.empty() && !needed_[i])) continue;
       FRL_LET(const TensorType type, changed(value.type, change_));
-      const Tensor tensor = type == value.type ? value.known : changed(value.known, type);
+      const Tensor tensor =
+          clamped(type == value.type ? value.known : changed(value.known, type), change_);
       at_[i] = value.role == Role::literal ? graph_.add_literal(tensor)
                                            : graph_.add_parameter(tensor, value.name);
     }

@@ -1,6 +1,7 @@
 // A graph with its inputs, and changed copies of it: what shrinking and varying a case are made of.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -23,6 +24,9 @@ struct Change {
   int64_t extent = -1, extent_now = -1;
   bool multiples = false;                         // those that are multiples of it too
   Type type = Type::none, type_now = Type::none;  // of elements, in leaves and casts
+  // Elements of leaves: larger ones become this, infinities and NaN too if `finite`.
+  double most = INFINITY;
+  bool finite = false;
 };
 
 // The sample with the change and without what no output needs any more.
