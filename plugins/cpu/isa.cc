@@ -7,7 +7,7 @@ namespace cpu {
 namespace generic {
 Isa table();
 }
-#if defined(__x86_64__)
+#if defined(FRL_X86_SETS)
 namespace avx2 {
 Isa table();
 }
@@ -18,7 +18,7 @@ Isa table();
 
 namespace {
 
-#if defined(__x86_64__)
+#if defined(FRL_X86_SETS)
 // x86-64-v3 and -v4 by the features that tell them apart from older processors.
 bool runs_v3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -38,7 +38,7 @@ struct Candidate {
 
 const Isa& pick(const char* name) {
   static const Candidate candidates[] = {
-#if defined(__x86_64__)
+#if defined(FRL_X86_SETS)
     {avx512::table(), runs_v4()},
     {avx2::table(), runs_v3()},
 #endif

@@ -32,9 +32,8 @@ Finding check_passes(const Sample& sample, const Setting& setting, const Passes&
 
 // Results of `got`, a form of `sample`, beside those of the sample itself. Both forms may err as
 // the row's claims say.
-//   form   the graph that gave the results
-//   least  a bound that no element is held below, but those that are exact
+//   form  the graph that gave the results
 Finding compare(const Sample& sample, const Graph& form, std::span<const Tensor> got,
-                const DeviceRow& row, double least, Tally* tally);
+                const DeviceRow& row, bool on_device, Tally* tally);
 
 }  // namespace ferrule::property
