@@ -48,7 +48,9 @@ std::string replay_tail(const Facts& f) {
 std::string likeness(const Record& record) {
   std::string out = cat(verdict_name(record.verdict), "  ");
   bool number = false;
-  for (const char c : record.text.substr(0, 200)) {
+  // What it was made from is another each time.
+  for (const char c :
+       record.text.substr(0, std::min<size_t>(200, record.text.find(", operands ")))) {
     const bool is = std::isdigit(static_cast<unsigned char>(c)) ||
                     (number && (c == '.' || c == 'e' || c == '-' || c == '+'));
     if (is && !number) out += '#';
