@@ -273,7 +273,7 @@ Status prepare(Run& run, const std::string& command_line) {
   FRL_TRY(run.data.profiles.check(run.options.profile));
   auto all = run.data.waivers;
   if (!run.options.waivers.empty()) {
-    FRL_LET(const auto own, read_waivers(run.options.waivers, true));
+    FRL_LET(const auto own, read_waivers(run.options.waivers, true).within("--waivers"));
     all.insert(all.begin(), own.begin(), own.end());
   }
   FRL_TRY(check_report_folder(run.options.report));

@@ -91,11 +91,11 @@ void check_judgement(const Report& report, const SuiteData& suite, std::span<con
 Result<std::string> text_of(const std::string& path) {
   std::error_code code;
   if (fs::is_directory(path, code) || (fs::exists(path, code) && !fs::is_regular_file(path, code)))
-    return Status(Code::invalid_argument, cat("report: ", path, ": want a file"));
+    return Status(Code::invalid_argument, cat(path, ": want a file"));
   const auto size_bytes = fs::file_size(path, code);
   if (!code && size_bytes > kMostReportBytes)
     return Status(Code::invalid_argument,
-                  cat("report: ", path, ": want at most ", kMostReportBytes >> 20, " MiB, got ",
+                  cat(path, ": want at most ", kMostReportBytes >> 20, " MiB, got ",
                       size_bytes >> 20));
   FRL_LET(const MappedFile file, MappedFile::open(path));
   const Bytes bytes = file.bytes();
@@ -149,7 +149,7 @@ int verify_command(std::span<const Family> families, const Options& options) {
   const bool is_folder = fs::is_directory(options.subject, code);
   const std::string file = is_folder ? options.subject + "/report.jsonl" : options.subject;
   const auto text = text_of(file);
-  if (!text.ok()) return complain(text.status().message());
+  if (!text.ok()) return complain(cat("report: ", text.status().message()));
   const auto read = parse_report(*text);
   if (!read.ok()) return complain(cat("report: ", file, ": ", read.status().message()));
   const auto suite = read_suite_data(data_folder(), families);

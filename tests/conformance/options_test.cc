@@ -54,9 +54,9 @@ INSTANTIATE_TEST_SUITE_P(
               "--report: want a folder to write in, got /dev/null: Not a directory"},
         Wrong{"--case 'F/adds/*' --level 0",
               "selection: want cases up to L0 at depth standard that fit F/adds/*, got none"},
-        Wrong{"--case F/relu/f32/scalar/dat --depth smoke",
-              "selection: want cases up to L5 at depth smoke that fit F/relu/f32/scalar/dat, got "
-              "none; did you mean F/relu/f32/scalar/data"},
+        Wrong{"--case F/relu/f32/row/dat --depth smoke",
+              "selection: want cases up to L5 at depth smoke that fit F/relu/f32/row/dat, got "
+              "none; did you mean F/relu/f32/row/data"},
         Wrong{"more", "ferrule-conformance: want nothing more, got more"}));
 
 TEST(Usage, UnknownFlagsAndCommandsNameTheNearest) {

@@ -68,7 +68,7 @@ TEST_F(Reports, GenuineOnesOfFailedRunsSayBoth) {
   for (const std::string& plugin : {std::string(), cat(" --plugin ", kTemplate)}) {
     const Said said = run("fake_suite", cat("verify ", folder->at("report"), plugin));
     EXPECT_EQ(said.code, 1) << said.text;
-    EXPECT_THAT(said.text, AllOf(HasSubstr("genuine: 24 cases"), HasSubstr("the run FAILED:\n  - "),
+    EXPECT_THAT(said.text, AllOf(HasSubstr("genuine: 23 cases"), HasSubstr("the run FAILED:\n  - "),
                                  HasSubstr("F/add/f32/crash")));
   }
 }
@@ -92,7 +92,7 @@ TEST_F(Reports, APartThatPassesEarnsNoBadge) {
   ASSERT_EQ(run("fake_suite", cat(kTemplate, " --family A --report ", part.at("report"))).code, 0);
   const Said said = run("fake_suite", "verify " + part.at("report"));
   EXPECT_EQ(said.code, 1) << said.text;
-  EXPECT_THAT(said.text, HasSubstr("the run passed and earns no badge:\n  - a part"));
+  EXPECT_THAT(said.text, HasSubstr("the run passed and earns no badge:\n  - "));
 }
 
 TEST_F(Reports, OfAnotherPluginOrSuiteDoNotVerify) {
@@ -249,7 +249,7 @@ TEST_F(Reports, ARunThatWasCutShortNamesItsCaseAndDoesNotVerify) {
   const Said said = run("fake_suite", "verify " + copy.write("report.jsonl", text));
   EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.text,
-              HasSubstr("  - report: it has no end; it was cut short after 2 of 24 cases\nNOT"));
+              HasSubstr("  - report: it has no end; it was cut short after 2 of 23 cases\nNOT"));
 }
 
 TEST_F(Reports, WhatIsNoReportIsOneSentence) {
@@ -265,7 +265,7 @@ TEST_F(Reports, WhatIsNoReportIsOneSentence) {
               HasSubstr("line 1: want a whole record of the suite, got # notes"));
   EXPECT_THAT(said(whole.substr(0, whole.size() - 9)), HasSubstr("want a whole record"));
   EXPECT_THAT(said(whole.substr(0, whole.rfind("{\"done\""))),
-              HasSubstr("cut short after 24 of 24 cases"));
+              HasSubstr("cut short after 23 of 23 cases"));
 }
 
 TEST_F(Reports, OfAStrangerAreBoundedAndShown) {
