@@ -65,6 +65,12 @@ class Question {
     answer_ = ask();
   }
 
+  std::vector<std::optional<Part>> parts() {
+    std::vector<std::optional<Part>> out;
+    for (const ValueId leaf : leaves()) out.push_back(part_of(leaf));
+    return out;
+  }
+
   // Inputs and parameters, and their values.
   std::vector<ValueId> leaves() const {
     std::vector<ValueId> out(graph_.inputs().begin(), graph_.inputs().end());
@@ -78,10 +84,11 @@ class Question {
     return at == inputs.end() ? graph_.value(leaf).known : inputs_[size_t(at - inputs.begin())];
   }
 
+ private:
   // The smallest part that has all that the answer depends on; none where that is nothing.
   std::optional<Part> part_of(ValueId leaf) {
     const Part all(tensor(leaf).shape());
-    if (!depends(leaf, all)) return {};
+    if (tensor(leaf).empty() || !depends(leaf, all)) return {};
     Part out = all;
     for (size_t axis = 0; axis < out.spans.size(); ++axis) {
       const int64_t extent = all.spans[axis].end;
@@ -102,7 +109,6 @@ class Question {
     return out;
   }
 
- private:
   struct Answer {
     std::string bytes;  // none of what cannot be evaluated
     bool is_nan = false;
@@ -142,6 +148,18 @@ class Question {
   Clock::time_point deadline_ = Clock::now() + kPatience;
 };
 
+// The inputs with 1 for each NaN and infinity.
+std::vector<Tensor> numbers_of(std::span<const Tensor> inputs) {
+  std::vector<Tensor> out;
+  for (const Tensor& x : inputs) {
+    Tensor& y = out.emplace_back(x.type());
+    std::copy(x.bytes().begin(), x.bytes().end(), y.mutable_data());
+    for (int64_t i = 0; is_float(x.element()) && i < x.n_elements(); ++i)
+      if (!std::isfinite(x.at_f64(i))) y.set_f64(i, 1);
+  }
+  return out;
+}
+
 // "[3,:]"
 std::string place_text(const Part& part) {
   std::vector<std::string> out;
@@ -168,15 +186,19 @@ std::string values_text(const Tensor& x, const Part& part) {
 
 std::string operands_text(const Graph& graph, std::span<const Tensor> inputs, size_t output,
                           int64_t i) {
-  Question question(graph, inputs, output, i);
+  Question asked(graph, inputs, output, i);
+  std::vector<std::optional<Part>> parts = asked.parts();
+  // Of several NaNs each alone makes the answer one: ask with numbers in their places.
+  if (std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); }))
+    parts = Question(graph, numbers_of(inputs), output, i).parts();
   std::vector<std::string> out;
-  for (const ValueId leaf : question.leaves()) {
-    const Tensor& x = question.tensor(leaf);
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const ValueId leaf = asked.leaves()[k];
+    const Tensor& x = asked.tensor(leaf);
     if (x.empty() || x.n_elements() == 0) continue;
-    const auto part = question.part_of(leaf);
     const std::string& name = graph.value(leaf).name;
-    out.push_back(part ? cat(name, place_text(*part), " = ", values_text(x, *part))
-                       : cat(name, " ", to_string(x.type())));
+    out.push_back(parts[k] ? cat(name, place_text(*parts[k]), " = ", values_text(x, *parts[k]))
+                           : cat(name, " ", to_string(x.type())));
   }
   return join(out, "; ");
 }

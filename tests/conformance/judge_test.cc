@@ -210,6 +210,9 @@ TEST(Judge, TheSourceOfANanIsNamed) {
   x.set_f64(4, NAN);
   const Graph graph = graph_for(FRL_OP_softmax, std::vector<Tensor>{x}, Attributes(FRL_OP_softmax));
   EXPECT_EQ(operands_text(graph, std::vector<Tensor>{x}, 0, 5), "0[1,1] = nan");
+  const std::vector<Tensor> both = {floats(Type::f32, {1, NAN}), floats(Type::f32, {2, NAN})};
+  EXPECT_EQ(operands_text(graph_for(FRL_OP_add, both, Attributes(FRL_OP_add)), both, 0, 1),
+            "0[1] = nan; 1[1] = nan");
 }
 
 TEST(Judge, IntegersAndBoolsAreExact) {
