@@ -46,7 +46,7 @@ Result<SuiteData> read_suite_data(const std::string& folder, std::span<const Fam
   SuiteData out;
   FRL_LET(out.profiles, read_profiles(folder));
   FRL_LET(out.waivers, read_waiver_folder(folder + "/waivers"));
-  out.parts = {cat("version ", sha256(kSuiteVersion)), cat("families ", sha256(list_of(families)))};
+  out.parts = {cat("version ", kSuiteVersion), cat("families ", sha256(list_of(families)))};
   for (const Part& part : kSources) out.parts.push_back(cat(part.folder, " ", part.hash));
   for (const std::string& file : data_files(folder))
     out.parts.push_back(cat("data", file, " ", sha256_of_file(folder + file)));

@@ -9,7 +9,7 @@ namespace ferrule::conformance {
 struct SuiteData {
   Profiles profiles;
   std::vector<Waiver> waivers;
-  // What verdicts depend on: "version HASH", "families HASH", then folders of sources and files of
+  // What verdicts depend on: "version 0.1.0", "families HASH", then folders of sources and files of
   // data, "conformance/judge HASH". Another build of the same suite has the same.
   std::vector<std::string> parts;
 };

@@ -141,13 +141,14 @@ TEST(Judge, AClassIsABoundOfItsOwn) {
   EXPECT_THAT(text(1, -2), HasSubstr("off by 8388608 ulp, bound 0 ulp"));
 }
 
+Tensor ramp(const Shape& shape) {
+  Tensor out(TensorType{Type::f32, shape});
+  for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double(i));
+  return out;
+}
+
 // Row and column of the worst element, without a rule for the op.
 TEST(Judge, AContractionNamesWhatItsElementWasMadeFrom) {
-  const auto ramp = [](const Shape& shape) {
-    Tensor out(TensorType{Type::f32, shape});
-    for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double(i));
-    return out;
-  };
   struct Row {
     OpId op;
     Attributes attributes;
