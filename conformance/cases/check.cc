@@ -63,6 +63,16 @@ Outcome outcome_of(const Status& status, const std::string& doing) {
   }
 }
 
+Outcome not_run(const Graph& one_node, const Status& status) {
+  const Node& node = one_node.node(NodeId(0));
+  std::vector<std::string> types;
+  for (const ValueId operand : node.operands)
+    types.push_back(operand == kNoValue ? "none" : to_string(one_node.type(operand)));
+  const OpRow* row = find_op(node.op);
+  return outcome_of(status, cat("claimed: want ", row ? row->name : node.kind_name, " of ",
+                                join(types), " to run, got"));
+}
+
 Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs,
                   const RunOptions& options) {
   RunResult result;
@@ -80,12 +90,12 @@ Outcome check_run(const Target& target, const Graph& one_node, std::span<const T
   if (!want.ok()) return {Verdict::internal_error, "reference: " + want.status().message(), 0, 0};
   *expected = std::move(*want);
   *result = (*rig)->run(one_node, inputs, options);
-  if (!result->status.ok()) return outcome_of(result->status, "claimed: want it to run, got");
+  if (!result->status.ok()) return not_run(one_node, result->status);
   if (!result->damage.empty()) return fail(result->damage);
   const uint32_t fp = fp_of(one_node, target.row(), options.compute);
   Outcome out = pass(0);
   for (size_t r = 0; r < expected->size(); ++r)
-    merge(out, judge(result->results[r], (*expected)[r], fp, inputs),
+    merge(out, judge(result->results[r], (*expected)[r], fp),
           expected->size() > 1 ? cat("result ", r) : "");
   return out;
 }

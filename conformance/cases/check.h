@@ -15,6 +15,9 @@ void drop_shared_rig();
 // What went wrong as a verdict: a refusal is no failure of the plugin, memory none of the case.
 Outcome outcome_of(const Status& status, const std::string& doing);
 
+// Of a claimed node that failed: which one, on operands of which types, and what came.
+Outcome not_run(const Graph& one_node, const Status& status);
+
 // Node 0 of the graph on `inputs`: refused, or run, guarded and judged against the reference.
 Outcome check_run(const Target& target, const Graph& one_node, std::span<const Tensor> inputs,
                   const RunOptions& options = {});

@@ -196,7 +196,7 @@ Outcome check_golden(const Target& target, const Graph& graph, const GoldenCase&
   auto want = expect(graph, golden.inputs, target.row());
   if (!want.ok()) return {Verdict::internal_error, "reference: " + want.status().message(), 0, 0};
   const RunResult result = (*rig)->run(graph, golden.inputs);
-  if (!result.status.ok()) return outcome_of(result.status, "claimed: want it to run, got");
+  if (!result.status.ok()) return not_run(graph, result.status);
   if (!result.damage.empty()) return fail(result.damage);
   const uint32_t fp = fp_of(graph, target.row());
   Outcome out = pass(0);
@@ -206,7 +206,7 @@ Outcome check_golden(const Target& target, const Graph& graph, const GoldenCase&
     if (!same && !(fp & FRL_FP_WIDE_INSIDE))
       return {Verdict::internal_error,
               cat("result ", r, ": the reference and the golden values differ"), 0, 0};
-    merge(out, judge(result.results[r], same ? moved : (*want)[r], fp, golden.inputs));
+    merge(out, judge(result.results[r], same ? moved : (*want)[r], fp));
   }
   return out;
 }

@@ -31,8 +31,10 @@ struct Subject {
   std::string label;
   Attributes attributes;
   std::vector<OperandSpec> operands;
-  bool is_first = false;  // the op's smoke case
+  bool is_first = false;  // of its op
 
+  // Depth smoke has each form in one type, and each type in one form.
+  bool is_smoke(Type type) const { return is_first || type == Type::f32; }
   const OperandSpec* main() const { return operands.empty() ? nullptr : &operands[0]; }
 };
 

@@ -83,7 +83,7 @@ void list_pairs(const Target& target, std::vector<Case>& cases, const RowAtHand&
   size_t turn = row.number;
   for (Type type : types_of(op->id)) {
     for (const Subject& subject : subjects_of(op->id, type)) {
-      if (target.depth == Depth::smoke && (!subject.is_first || type != Type::f32)) continue;
+      if (target.depth == Depth::smoke && !subject.is_smoke(type)) continue;
       if (subject.label == "long" || subject.label == "add_long") continue;
       const auto graph = graph_of(subject, 1);
       if (!graph.ok() || !admits(row, *graph)) continue;
@@ -166,8 +166,7 @@ void list_members(const Target& target, std::vector<Case>& cases, const RowAtHan
     if (!op || op->form != Form::pointwise) continue;
     for (Type type : types_of(member)) {
       for (const Subject& subject : subjects_of(member, type)) {
-        if (subject.label == "long" ||
-            (target.depth == Depth::smoke && (!subject.is_first || type != Type::f32)))
+        if (subject.label == "long" || (target.depth == Depth::smoke && !subject.is_smoke(type)))
           continue;
         const auto graph = graph_of(subject, 1);
         if (!graph.ok()) continue;

@@ -52,8 +52,8 @@ Outcome compare(const std::string& what, uint64_t claimed, const Work& work) {
     if (ratio <= kFactor && ratio >= 1 / kFactor)
       return {Verdict::pass, text, uint64_t(found.trials), 0};
   text += "; want at most a factor of 4 either way";
-  // Too slow says nothing about the device while others have the processors.
-  if (wall > kFactor && found.is_busy())
+  // Too slow, or no slope at all, says nothing about the device while others have the processors.
+  if ((wall > kFactor || wall <= 0) && found.is_busy())
     return {Verdict::resource_error,
             cat(text, "; the machine is busy: threads waited ", std::round(found.waited * 100),
                 " % of the time for a processor"),

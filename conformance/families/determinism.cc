@@ -101,7 +101,7 @@ Outcome run_first(const Target& target, const Graph& graph, std::span<const Tens
   if (const Refusal refusal = (*rig)->asks(graph); refusal.refused())
     return {Verdict::not_claimed, refusal.text, 1, 0};
   *first = (*rig)->run(graph, inputs);
-  return first->status.ok() ? pass(0) : outcome_of(first->status, "claimed: want it to run, got");
+  return first->status.ok() ? pass(0) : not_run(graph, first->status);
 }
 
 Outcome check_bits(const Target& target, const Graph& graph, std::span<const Tensor> inputs,

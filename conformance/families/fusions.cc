@@ -54,7 +54,7 @@ void list_closed(const Target& target, std::vector<Case>& cases) {
     if (row.form != Form::closed) continue;
     for (Type type : {Type::f32, Type::f64, Type::f16, Type::bf16})
       for (const Subject& subject : subjects_of(row.id, type)) {
-        if (target.depth == Depth::smoke && !subject.is_first) continue;
+        if (target.depth == Depth::smoke && !subject.is_smoke(type)) continue;
         for (Style style : {Style::data, Style::ramp, Style::alternating, Style::one_hot}) {
           if (target.depth == Depth::smoke && style != Style::ramp) continue;
           add_case(

@@ -32,7 +32,7 @@ Outcome check_outside(const Target& target, const Graph& graph, std::span<const 
   if (!want.ok()) return {Verdict::internal_error, "reference: " + want.status().message(), 0, 0};
   Outcome out = pass(1);
   for (size_t r = 0; r < want->size(); ++r)
-    merge(out, judge(result.results[r], (*want)[r], FRL_FP_LOSES_ZERO_SIGN, inputs),
+    merge(out, judge(result.results[r], (*want)[r], FRL_FP_LOSES_ZERO_SIGN),
           "outside the claims, not refused");
   return out;
 }

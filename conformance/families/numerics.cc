@@ -34,7 +34,7 @@ void list_numerics(const Target& target, std::vector<Case>& cases) {
     for (Type type : types_of(row.id)) {
       if (!target.wants(cat("F/", row.name, "/", type_name(type), "/"))) continue;
       for (const Subject& subject : subjects_of(row.id, type)) {
-        if (target.depth == Depth::smoke && !subject.is_first) continue;
+        if (target.depth == Depth::smoke && !subject.is_smoke(type)) continue;
         for (Style style : styles_at(target.depth, row.id, type, subject.is_first))
           for (int round = 0; round < rounds; ++round)
             add_case(target, cases,

@@ -59,6 +59,7 @@ bool has_only_finite(const NodeCall& call) {
 Bounds bound_sum(const NodeCall& call, Bounded y, const Tensor& terms, const Tensor& passed,
                  double n) {
   const Licence& licence = call.licence;
+  y.terms = terms;
   const bool all_finite = has_only_finite(call);  // then what is not left the range in some order
   const FloatFormat format = format_of(licence.precision(y.type.type));
   const FloatFormat sums =

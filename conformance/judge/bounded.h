@@ -12,6 +12,7 @@ struct Bounded {
   TensorType type;  // as the graph says
   Tensor value;     // f64 for floats, else of the type
   Tensor error;     // f64; empty: exact. Infinite: anything
+  Tensor terms;     // f64; of a sum: that of |terms|, which scales its error
 
   double at(int64_t i) const { return value.as<double>()[size_t(i)]; }
   double error_at(int64_t i) const { return error.empty() ? 0 : error.as<double>()[size_t(i)]; }

@@ -8,8 +8,6 @@
 namespace ferrule::conformance {
 namespace {
 
-constexpr double kMostShare = 1e30;  // of its bound, in reports
-
 // How far off an element is, as a share of its bound: at most 1 is fine. NaN: not judged.
 double share_of(double got, double want, double bound, double exact, const FloatFormat& format,
                 uint32_t fp) {
@@ -40,37 +38,36 @@ std::string place_text(const Shape& shape, int64_t i) {
   return out + "]";
 }
 
-std::string number_of(const Tensor& tensor, int64_t i) {
-  const Type type = tensor.element();
-  if (type == Type::boolean) return tensor.at_i64(i) ? "true" : "false";
-  if (type == Type::u64) return cat(uint64_t(tensor.as<uint64_t>()[size_t(i)]));
-  if (!is_float(type)) return cat(tensor.at_i64(i));
-  const double v = tensor.at_f64(i);
-  return v == 0 && std::signbit(v) ? "-0" : number_text(v);
+// What a class is called where it has to be kept whatever the bound.
+const char* class_of(double v) {
+  return std::isnan(v)     ? "NaN"
+         : std::isinf(v)   ? v > 0 ? "+Inf" : "-Inf"
+         : v != 0          ? "a number"
+         : std::signbit(v) ? "-0"
+                           : "+0";
 }
 
-// The operands at element i of the result, where they broadcast to it.
-std::string operands_text(std::span<const Tensor> inputs, const Shape& shape, int64_t i) {
-  std::string out;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const Tensor& x = inputs[k];
-    if (x.empty() || x.n_elements() == 0) continue;
-    std::string text;
-    if (broadcasts_to(x.shape(), shape)) {
-      const Strides from = broadcast_strides(x.shape(), shape), to = row_major(shape);
-      int64_t at = 0;
-      for (size_t axis = 0; axis < shape.rank(); ++axis)
-        at += i / to[axis] % shape[axis] * from[axis];
-      text = number_of(x, at);
-    } else {
-      text = to_string(x.type());
-    }
-    out += cat(out.empty() ? ", operands " : ", ", text);
-  }
-  return out;
+bool differ_in_class(double a, double b) {
+  return !std::isfinite(a) || !std::isfinite(b) || (a == 0 && b == 0);
 }
 
-Outcome judge_integers(const Tensor& got, const Expected& want, std::span<const Tensor> inputs) {
+// Of a float that failed: ", off by 3 ulp, bound 2 ulp", or what class was wanted.
+std::string bound_text(const Tensor& got, const Expected& want, int64_t i) {
+  const double g = got.at_f64(i), w = want.value[size_t(i)];
+  if (differ_in_class(g, w))
+    return cat(", bound class exact: want ", class_of(w), ", got ", class_of(g));
+  const double ulp = format_of(got.element()).ulp(w);
+  return cat(", off by ", number_text(std::fabs(g - w) / ulp), " ulp, bound ",
+             number_text(want.bound[size_t(i)] / ulp), " ulp",
+             want.terms.empty() ? "" : cat(", sum of |terms| ", number_text(want.terms.at_f64(i))));
+}
+
+std::string operands_of(const Expected& want, int64_t i) {
+  const std::string text = want.operands ? want.operands(i) : std::string();
+  return text.empty() ? text : cat(", operands ", text);
+}
+
+Outcome judge_integers(const Tensor& got, const Expected& want) {
   uint64_t judged = 0;
   const int64_t width = size_bytes(got.element());
   for (int64_t i = 0; i < got.n_elements(); ++i) {
@@ -82,21 +79,29 @@ Outcome judge_integers(const Tensor& got, const Expected& want, std::span<const 
     const auto byte = int(got.bytes()[size_t(i * width)]);
     const std::string text = got.element() == Type::boolean && byte > 1
                                  ? cat("a bool of byte ", byte)
-                                 : number_of(got, i);
-    return fail(cat("element ", place_text(got.shape(), i), ": want ", number_of(want.exact, i),
-                    ", got ", text, " (exact)", operands_text(inputs, got.shape(), i)));
+                                 : element_text(got, i);
+    return fail(cat("element ", place_text(got.shape(), i), ": want ", element_text(want.exact, i),
+                    ", got ", text, ", bound exact", operands_of(want, i)));
   }
   return pass(judged);
 }
 
 }  // namespace
 
-Outcome judge(const Tensor& got, const Expected& want, uint32_t fp,
-              std::span<const Tensor> inputs) {
+std::string element_text(const Tensor& tensor, int64_t i) {
+  const Type type = tensor.element();
+  if (type == Type::boolean) return tensor.at_i64(i) ? "true" : "false";
+  if (type == Type::u64) return cat(uint64_t(tensor.as<uint64_t>()[size_t(i)]));
+  if (!is_float(type)) return cat(tensor.at_i64(i));
+  const double v = tensor.at_f64(i);
+  return v == 0 && std::signbit(v) ? "-0" : number_text(v);
+}
+
+Outcome judge(const Tensor& got, const Expected& want, uint32_t fp) {
   if (got.type() != want.type)
     return fail(cat("result: want ", to_string(want.type), ", got ", to_string(got.type())));
   if (got.n_elements() == 0) return pass(1);  // the shape was compared
-  if (!is_float(got.element())) return judge_integers(got, want, inputs);
+  if (!is_float(got.element())) return judge_integers(got, want);
   const FloatFormat format = format_of(got.element());
   uint64_t judged = 0;
   double worst = 0, farthest = 0;
@@ -113,16 +118,10 @@ Outcome judge(const Tensor& got, const Expected& want, uint32_t fp,
     worst = share, farthest = far, worst_at = i;
   }
   if (worst <= 1) return pass(judged, worst);
-  const double w = want.value[size_t(worst_at)], g = got.at_f64(worst_at),
-               b = want.bound[size_t(worst_at)];
-  const double ulp = format.ulp(std::isfinite(w) ? w : 0);
   Outcome out = fail(cat("element ", place_text(got.shape(), worst_at), ": want ",
-                         number_of(want.exact, worst_at), ", got ", number_of(got, worst_at)));
-  if (std::isfinite(w) && std::isfinite(g))
-    out.text +=
-        cat(", off by ", number_text(std::fabs(g - w) / ulp), " ulp, bound ", number_text(b / ulp));
-  out.text += operands_text(inputs, got.shape(), worst_at);
-  out.judged = judged, out.worst = std::min(worst, kMostShare);
+                         element_text(want.exact, worst_at), ", got ", element_text(got, worst_at),
+                         bound_text(got, want, worst_at), operands_of(want, worst_at)));
+  out.judged = judged, out.worst = std::min(worst, kNoShare);
   return out;
 }
 

@@ -223,6 +223,7 @@ Expected expected_of(const Bounded& y) {
     out.value.assign(y.value.as<double>().begin(), y.value.as<double>().end());
   }
   for (int64_t i = 0; i < n; ++i) out.bound.push_back(y.error_at(i));
+  out.terms = y.terms;
   return out;
 }
 
@@ -233,8 +234,19 @@ Result<std::vector<Expected>> expect(const Graph& graph, std::span<const Tensor>
   std::vector<Bounded> bounded;
   for (const Tensor& input : inputs) bounded.push_back(exact_value(input));
   FRL_LET(const auto results, Walk(row, inner, compute).run(graph, std::move(bounded), {}));
+  // The texts may be asked for when the caller's graph is gone.
+  struct Asked {
+    Graph graph;
+    std::vector<Tensor> inputs;
+  };
+  const auto asked = std::make_shared<const Asked>(Asked{graph, {inputs.begin(), inputs.end()}});
   std::vector<Expected> out;
-  for (const Bounded& y : results) out.push_back(expected_of(y));
+  for (const Bounded& y : results) {
+    out.push_back(expected_of(y));
+    out.back().operands = [asked, output = out.size() - 1](int64_t i) {
+      return operands_text(asked->graph, asked->inputs, output, i);
+    };
+  }
   return out;
 }
 

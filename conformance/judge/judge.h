@@ -24,6 +24,9 @@ struct Expected {
   std::vector<double> value;  // of floats
   std::vector<double> bound;  // absolute; 0: exact, sign of zero too; infinite: not judged
   Tensor exact;               // of the type, rounded once; what integers and bool are compared with
+  Tensor terms;               // of a sum or contraction: the sum of |terms| that scales its bound
+  // For the text: what an element was made from.
+  std::function<std::string(int64_t element)> operands;
 };
 
 // Are inner values of a region rounded to their type?
@@ -41,12 +44,19 @@ Result<std::vector<Expected>> expect(const Graph& graph, std::span<const Tensor>
                                      const DeviceRow& row, Inner inner = Inner::claimed,
                                      uint32_t compute = FRL_COMPUTE_IEEE);
 
-// Compares every element; the outcome's text names the worst one with index, operands there, both
-// values, the error in ULP and the bound.
-//   fp      FRL_FP_* of the claim: which classes may be lost (flushing is in the bounds)
-//   inputs  for the text: operands that broadcast to the result are quoted
-Outcome judge(const Tensor& got, const Expected& want, uint32_t fp,
-              std::span<const Tensor> inputs = {});
+// Compares every element; the outcome's text names the worst one with index, both values, the error
+// in ULP, the bound, and the operands that the element was made from.
+//   fp  FRL_FP_* of the claim: which classes may be lost (flushing is in the bounds)
+Outcome judge(const Tensor& got, const Expected& want, uint32_t fp);
+
+// One element, as it is written: "true", "-0", "0.1".
+std::string element_text(const Tensor& tensor, int64_t i);
+
+// Of each input and parameter the part that element `i` of an output depends on, with its first
+// values: "0[3,:] = 0.5, -1, 2, 7, .. (37 values); 1[:,7] = 4". Asks the reference again, with
+// parts spoilt; what takes too long is shown whole.
+std::string operands_text(const Graph& graph, std::span<const Tensor> inputs, size_t output,
+                          int64_t i);
 
 // Two results of one device that may differ by both their bounds: fused against unfused.
 Outcome judge_pair(const Tensor& fused, const Tensor& unfused, const Expected& want_fused,

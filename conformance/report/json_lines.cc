@@ -26,6 +26,7 @@ void each(Claimed& c, Fn&& field) {
 template <class Fn>
 void each(Facts& f, Fn&& field) {
   field("suite_version", f.suite_version), field("suite_hash", f.suite_hash);
+  field("suite_parts", f.suite_parts);
   field("plugin_file", f.plugin_file), field("plugin_hash", f.plugin_hash);
   field("plugin_id", f.plugin_id), field("plugin_version", f.plugin_version);
   field("load_stage", f.load_stage), field("load_text", f.load_text), field("device", f.device);
@@ -140,7 +141,7 @@ Result<Line> parse_line(std::string_view text) {
   } catch (const std::exception&) {
   }
   return Status(Code::invalid_argument,
-                cat("line: want a record of the suite, got ", text.substr(0, 80)));
+                cat("want a whole record of the suite, got ", text.substr(0, 80)));
 }
 
 Result<Read> parse_report(std::string_view text) {

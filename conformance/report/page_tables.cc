@@ -165,7 +165,7 @@ std::string worst_table(const Report& report) {
   for (const Record* record : worst) {
     const double share = std::min(1.0, record->worst);
     out += cat("<tr><td><code>", escaped(record->name), "</code><td class=n>",
-               fixed(record->worst, 3), "<td><div class=bar><i class=",
+               worst_text(record->worst), "<td><div class=bar><i class=",
                record->worst > 1 ? "b"
                : share > 0.8     ? "w"
                                  : "g",

@@ -1,5 +1,6 @@
 #include "conformance/report/record.h"
 
+#include "conformance/report/markup.h"
 #include "core/base/text.h"
 
 namespace ferrule::conformance {
@@ -14,6 +15,10 @@ std::string type_of(std::string_view case_name) {
   for (size_t i = 1; i < parts.size(); ++i)
     if (parse_type(parts[i]) != Type::none) return parts[i];
   return {};
+}
+
+std::string worst_text(double worst) {
+  return worst < kNoShare ? fixed(worst, 3) : "beyond an exact bound";
 }
 
 bool allowed(Verdict verdict, int64_t family_level) {

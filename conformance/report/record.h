@@ -34,6 +34,7 @@ struct Claimed {
 // What the verdicts are bound to.
 struct Facts {
   std::string suite_version, suite_hash;
+  std::vector<std::string> suite_parts;  // "conformance/judge HASH": what suite_hash is the hash of
   std::string plugin_file, plugin_hash, plugin_id, plugin_version;
   std::string load_stage,
       load_text;  // the loader's verdict; "" and "activate" for a plugin that loads
@@ -73,6 +74,9 @@ struct Report {
 std::string subject_of(std::string_view case_name);
 // The first part that names an element type, or empty.
 std::string type_of(std::string_view case_name);
+
+// A record's `worst` for people: "0.250", or that nothing but the exact would have done.
+std::string worst_text(double worst);
 
 // True for what a badge at `level` allows.
 bool allowed(Verdict verdict, int64_t family_level);

@@ -131,8 +131,9 @@ std::string Guarded::damage(std::span<const std::byte> bytes, bool all,
   }
   for (size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] == image_[i] || (!all && own[i])) continue;
-    return cat(what, ": byte ", int64_t(i) - int64_t(first_), " from its first element was ",
-               int(image_[i]), " and is ", int(bytes[i]));
+    return cat(what, ": want ", all ? "it left alone" : "nothing written beside its elements", " (",
+               to_string(type_), "), got byte ", int64_t(i) - int64_t(first_),
+               " from its start on changed from ", int(image_[i]), " to ", int(bytes[i]));
   }
   return {};
 }

@@ -103,9 +103,7 @@ void list_all(std::span<const Family> families, const Job& job, const Lines& lin
   for (const Family& family : families) {
     if (job.families.find(family.id) == std::string::npos || !is_listed(family, target)) continue;
     lines.put(line_of("family", std::string(1, family.id)));
-    std::vector<Case> cases;
-    family.list(target, cases);
-    for (const Case& one : cases) lines.put(line_of("case", one.name));
+    for (const Case& one : cases_of(family, target)) lines.put(line_of("case", one.name));
   }
 }
 
@@ -119,9 +117,7 @@ void run_all(std::span<const Family> families, const Job& job, const Lines& line
     listed += name[0];
     for (const Family& family : families) {
       if (family.id != name[0] || !is_listed(family, target)) continue;
-      std::vector<Case> cases;
-      family.list(target, cases);
-      for (Case& one : cases) known.emplace(one.name, std::move(one));
+      for (Case& one : cases_of(family, target)) known.emplace(one.name, std::move(one));
     }
   }
   for (const std::string& name : job.cases) {
@@ -150,6 +146,19 @@ bool is_listed(const Family& family, const Target& target) {
   if (!family.needs_device) return true;
   return target.driver && target.device < target.driver->devices().size() &&
          target.row().state == FRL_DEVICE_PRESENT;
+}
+
+std::vector<Case> cases_of(const Family& family, Target target) {
+  std::vector<Case> out, more;
+  family.list(target, out);
+  if (target.depth != Depth::smoke) return out;
+  std::set<std::string> subjects;
+  for (const Case& one : out) subjects.insert(subject_of(one.name));
+  target.depth = Depth::standard;
+  family.list(target, more);
+  for (Case& one : more)
+    if (subjects.insert(subject_of(one.name)).second) out.push_back(std::move(one));
+  return out;
 }
 
 Target open_target(const Job& job) {

@@ -18,6 +18,9 @@ Target open_target(const Job& job);
 Facts facts_of(const Target& target);
 // False where its cases are not listed for this target.
 bool is_listed(const Family& family, const Target& target);
+// What the family lists for the target. At depth smoke each subject that it lists no case of (an op
+// that none of its smoke types takes) gets its first one of depth standard.
+std::vector<Case> cases_of(const Family& family, Target target);
 
 // Runs one case: nothing it throws gets out, and a pass that judged nothing is none.
 Record run_case(const Case& a_case, const Target& target);

@@ -52,7 +52,8 @@ const Row kCommands[] = {
       {kCase, kPlugin, kDevice, kSeed, kDepth}},
      Command::replay},
     {{"verify",
-      "check a report: hashes, completeness, counts, badge",
+      "check a report: exits with 0 if it is genuine and its badge earned, 1 if it is genuine and "
+      "none was, 2 if it is not genuine",
       {{"REPORT", "PATH", "the folder of a report, or its report.jsonl", false, true},
        {"--plugin", "FILE", "the library that it should be about"}}},
      Command::verify},
@@ -95,11 +96,12 @@ Result<Options> options_of(Command command, const cli::Arguments& arguments) {
 }  // namespace
 
 Result<Parsed> parse_options(std::span<char* const> words) {
+  const std::string version = cat("ferrule-conformance ", kSuiteVersion, ", plugin ABI 1.0\n");
   cli::Grammar grammar = {"ferrule-conformance",
                           "judges a backend plugin by its own claims",
                           "ferrule-conformance COMMAND --help lists its options.\n"
                           "Exit codes: 0 fine, 1 judged and failed, 2 bad usage, 3 no device.\n",
-                          "ferrule-conformance 0.1.0, plugin ABI 1.0\n",
+                          version.c_str(),
                           {},
                           {},
                           &kRun};

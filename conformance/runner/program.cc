@@ -12,6 +12,7 @@
 #include "conformance/runner/profiles.h"
 #include "conformance/runner/waivers.h"
 #include "core/base/text.h"
+#include "tools/options/options.h"
 #include "tools/options/printable.h"
 
 namespace ferrule::conformance {
@@ -54,6 +55,13 @@ Result<std::string> family_ids(std::span<const Family> families, const std::stri
   return out;
 }
 
+std::string nothing_selected(const Options& o, const std::vector<std::string>& listed) {
+  return cat("selection: want cases up to L", o.level, " at depth ", o.depth,
+             o.families.empty() ? "" : " of families ", o.families,
+             o.case_glob.empty() ? "" : " that fit ", o.case_glob, ", got none",
+             cli::near_text(o.case_glob, listed));
+}
+
 int list_command(std::span<const Family> families, const Options& options) {
   Job job = job_of(families, options);
   if (!options.families.empty()) {
@@ -73,7 +81,7 @@ int list_command(std::span<const Family> families, const Options& options) {
     complain(cat("plugin: it does not load: ", facts.load_stage, ": ", facts.load_text));
   if (!listing.problems.empty() || !facts.load_text.empty()) return kJudgedBad;
   if (!facts.device_text.empty()) return complain(cat("device: ", facts.device_text)), kNoDevice;
-  return n ? kFine : complain("selection: no case has such a name");
+  return n ? kFine : complain(nothing_selected(options, listing.cases));
 }
 
 int must_pass_command(std::span<const Family> families, const Options& options) {

@@ -21,6 +21,9 @@ int verify_command(std::span<const Family> families, const Options& options);
 // Prints "ferrule-conformance: MESSAGE" and gives the exit code of bad usage.
 int complain(const std::string& message);
 
+// What to say where the options select none of the cases that there are.
+std::string nothing_selected(const Options& options, const std::vector<std::string>& listed);
+
 // Where profiles and waivers lie, beside this program: build trees and installed ones look alike.
 std::string data_folder();
 

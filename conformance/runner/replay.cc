@@ -40,8 +40,7 @@ Found find_case(std::span<const Family> families, const Family& family, const Op
   Found out{open_target(job_of(families, options)), nullptr};
   out.target.only = std::make_shared<const std::set<std::string>>(std::set{options.subject});
   if (!is_listed(family, out.target)) return out;
-  std::vector<Case> cases;
-  family.list(out.target, cases);
+  std::vector<Case> cases = cases_of(family, out.target);
   const auto found = std::find_if(cases.begin(), cases.end(),
                                   [&](const Case& c) { return c.name == options.subject; });
   if (found != cases.end()) out.a_case = std::make_unique<Case>(std::move(*found));
@@ -56,10 +55,8 @@ size_t common_start(const std::string& a, const std::string& b) {
 // "; nearest: F/add/f32/rows/data, ...": up to three.
 std::string nearest_cases(const Family& family, Target target, const std::string& name) {
   target.only = nullptr;
-  std::vector<Case> cases;
-  family.list(target, cases);
   std::vector<std::string> names;
-  for (Case& one : cases) names.push_back(std::move(one.name));
+  for (Case& one : cases_of(family, target)) names.push_back(std::move(one.name));
   std::vector<std::string> out;
   if (const std::string near = nearest(name, names); !near.empty()) out.push_back(near);
   std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
@@ -120,7 +117,8 @@ int replay_command(std::span<const Family> families, const Options& options) {
               record.text.empty() ? "" : ": ", cli::printable(record.text, true).c_str(),
               static_cast<unsigned long long>(record.judged));
   if (record.worst > 0)
-    std::printf("  worst    %s of its bound\n", number_text(record.worst).c_str());
+    std::printf("  worst    %s%s\n", worst_text(record.worst).c_str(),
+                record.worst < kNoShare ? " of its bound" : "");
   return allowed(record.verdict, family->level) ? kFine : kJudgedBad;
 }
 

@@ -103,7 +103,7 @@ Status select(Run& run) {
   const bool could_list =
       run.listing.problems.empty() && facts.load_text.empty() && facts.device_text.empty();
   if (run.report.listed.empty() && could_list && is_part(options))
-    return Status(Code::invalid_argument, "selection: no case has such a name");
+    return Status(Code::invalid_argument, nothing_selected(options, run.listing.cases));
   return {};
 }
 
@@ -111,8 +111,8 @@ void fill_facts(Run& run, const std::string& command_line) {
   const Options& options = run.options;
   Facts& facts = run.report.facts;
   facts = run.listing.facts;
-  facts.suite_version = "0.1.0";
-  facts.suite_hash = run.data.hash;
+  facts.suite_version = kSuiteVersion;
+  facts.suite_parts = run.data.parts, facts.suite_hash = hash_of(run.data.parts);
   facts.plugin_file = fs::path(options.plugin).filename().string();
   facts.plugin_hash = sha256_of_file(run.listing.job.plugin);
   facts.must_pass_hash = sha256(must_pass_list(run.data.profiles, options.profile, run.families));
@@ -256,14 +256,27 @@ void check_waivers(Run& run) {
     run.report.notes.push_back(cat("waivers not judged in this run: ", join(elsewhere)));
 }
 
+// Found before the plugin is loaded, not when an hour of results is to be written.
+Status check_report_folder(const std::string& folder) {
+  if (folder.empty()) return {};
+  std::error_code code;
+  fs::create_directories(folder, code);
+  const std::string file = folder + "/report.jsonl";
+  if (!code && !std::ofstream(file, std::ios::app)) code.assign(errno, std::generic_category());
+  if (!code) return {};
+  return Status(Code::invalid_argument,
+                cat("--report: want a folder to write in, got ", folder, ": ", code.message()));
+}
+
 Status prepare(Run& run, const std::string& command_line) {
-  FRL_LET(run.data, read_suite_data(data_folder()));
+  FRL_LET(run.data, read_suite_data(data_folder(), run.families));
   FRL_TRY(run.data.profiles.check(run.options.profile));
   auto all = run.data.waivers;
   if (!run.options.waivers.empty()) {
-    FRL_LET(const auto own, read_waivers(run.options.waivers, true));
+    FRL_LET(const auto own, read_waivers(run.options.waivers, true).within("--waivers"));
     all.insert(all.begin(), own.begin(), own.end());
   }
+  FRL_TRY(check_report_folder(run.options.report));
   FRL_LET(const Job job, listing_job(run));
   run.listing = list_cases(run.families, job, run.options.limits);
   fill_facts(run, command_line);
@@ -281,9 +294,6 @@ int run_suite(std::span<const Family> families, const Options& options,
   Run run{families, options, {}, {}, {}, {}};
   Console console(families, ::isatty(1));
   if (Status status = prepare(run, command_line); !status.ok()) return complain(status.message());
-  std::error_code code;
-  if (!options.report.empty() && !fs::create_directories(options.report, code) && code)
-    return complain(cat("--report: ", options.report, ": ", code.message()));
   const Facts& facts = run.report.facts;
   run_cases(run, console, options.report);
   std::sort(run.report.problems.begin(), run.report.problems.end());

@@ -9,8 +9,13 @@ namespace ferrule::conformance {
 struct SuiteData {
   Profiles profiles;
   std::vector<Waiver> waivers;
-  std::string hash;  // SHA-256 of this program's file and of each data file with its name
+  // What verdicts depend on: "version 0.1.0", "families HASH", then folders of sources and files of
+  // data, "conformance/judge HASH". Another build of the same suite has the same.
+  std::vector<std::string> parts;
 };
-Result<SuiteData> read_suite_data(const std::string& folder);
+Result<SuiteData> read_suite_data(const std::string& folder, std::span<const Family> families);
+
+// The one hash that stands for them.
+std::string hash_of(const std::vector<std::string>& parts);
 
 }  // namespace ferrule::conformance

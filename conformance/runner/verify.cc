@@ -29,6 +29,19 @@ void same(Faults& faults, const char* what, const std::string& want, const std::
                          got.empty() ? "nothing" : got));
 }
 
+// By name: which part of the suite is another.
+void check_suite(const Facts& facts, const SuiteData& suite, Faults& faults) {
+  std::map<std::string, std::string> want, got;
+  const auto spread = [](const std::vector<std::string>& parts, auto& into) {
+    for (const std::string& part : parts)
+      into[part.substr(0, part.rfind(' '))] = part.substr(part.rfind(' ') + 1);
+  };
+  spread(suite.parts, want), spread(facts.suite_parts, got);
+  for (const auto& [name, hash] : got) want.try_emplace(name);
+  for (const auto& [name, hash] : want) same(faults, cat("suite: ", name).c_str(), hash, got[name]);
+  same(faults, "suite hash", hash_of(facts.suite_parts), facts.suite_hash);
+}
+
 // Each listed case has one end, and no other case has any.
 void check_complete(const Read& read, Faults& faults) {
   std::map<std::string, int> ends;
@@ -78,11 +91,11 @@ void check_judgement(const Report& report, const SuiteData& suite, std::span<con
 Result<std::string> text_of(const std::string& path) {
   std::error_code code;
   if (fs::is_directory(path, code) || (fs::exists(path, code) && !fs::is_regular_file(path, code)))
-    return Status(Code::invalid_argument, cat("report: ", path, ": want a file"));
+    return Status(Code::invalid_argument, cat(path, ": want a file"));
   const auto size_bytes = fs::file_size(path, code);
   if (!code && size_bytes > kMostReportBytes)
     return Status(Code::invalid_argument,
-                  cat("report: ", path, ": want at most ", kMostReportBytes >> 20, " MiB, got ",
+                  cat(path, ": want at most ", kMostReportBytes >> 20, " MiB, got ",
                       size_bytes >> 20));
   FRL_LET(const MappedFile file, MappedFile::open(path));
   const Bytes bytes = file.bytes();
@@ -96,15 +109,35 @@ void print_faults(const Faults& faults) {
   if (faults.size() > kMostFaults) std::printf("  +%zu more\n", faults.size() - kMostFaults);
 }
 
+bool earned(const Judgement& judgement) { return judgement.fine && !judgement.badge.empty(); }
+
+std::string genuine_text(const Report& report) {
+  const Facts& facts = report.facts;
+  const Judgement& j = report.judgement;
+  std::string out = cat(facts.plugin_id, " ", facts.plugin_version, " on ", facts.device, ": ",
+                        j.badge.empty() ? "no badge" : j.badge, "\nplugin ", facts.plugin_hash,
+                        "\ngenuine: ", report.listed.size(),
+                        " cases, each with its end; hashes, counts and badge hold\n");
+  if (earned(j)) return out + "the run earned its badge\n";
+  out += j.fine ? "the run passed and earns no badge:\n" : "the run FAILED:\n";
+  for (size_t i = 0; i < j.reasons.size() && i < kMostFaults; ++i)
+    out += cat("  - ", j.reasons[i].substr(0, kMostFaultBytes), "\n");
+  return out;
+}
+
 }  // namespace
 
 Faults faults_of(const Read& read, const SuiteData& suite, std::span<const Family> families) {
-  Faults faults;
+  if (read.report.facts.suite_version.empty())
+    return {"report: want what was judged, got no facts"};
   if (read.hash.empty())
-    faults.push_back("report: it has no end; the run was cut short");
-  else
-    same(faults, "hash of the lines", sha256(read.head), read.hash);
-  same(faults, "suite hash", suite.hash, read.report.facts.suite_hash);
+    return {cat("report: it has no end; it was cut short after ", read.ends.size(), " of ",
+                read.report.listed.size(), " cases")};
+  Faults faults;
+  check_suite(read.report.facts, suite, faults);
+  // Another suite would judge it otherwise.
+  if (!faults.empty()) return faults;
+  same(faults, "hash of the lines", sha256(read.head), read.hash);
   check_complete(read, faults);
   check_waived(read.report, suite, faults);
   check_judgement(read.report, suite, families, faults);
@@ -116,10 +149,10 @@ int verify_command(std::span<const Family> families, const Options& options) {
   const bool is_folder = fs::is_directory(options.subject, code);
   const std::string file = is_folder ? options.subject + "/report.jsonl" : options.subject;
   const auto text = text_of(file);
-  if (!text.ok()) return complain(text.status().message());
+  if (!text.ok()) return complain(cat("report: ", text.status().message()));
   const auto read = parse_report(*text);
   if (!read.ok()) return complain(cat("report: ", file, ": ", read.status().message()));
-  const auto suite = read_suite_data(data_folder());
+  const auto suite = read_suite_data(data_folder(), families);
   if (!suite.ok()) return complain(suite.status().message());
   Faults faults = faults_of(*read, *suite, families);
   // The other files follow from this one, byte for byte.
@@ -133,17 +166,9 @@ int verify_command(std::span<const Family> families, const Options& options) {
   if (!options.plugin.empty())
     same(faults, "plugin hash", sha256_of_file(options.plugin), facts.plugin_hash);
   print_faults(faults);
-  if (!faults.empty()) return std::printf("NOT a sound report\n"), kJudgedBad;
-  const std::string badge =
-      read->report.judgement.badge.empty() ? "no badge" : read->report.judgement.badge;
-  std::fputs(cli::printable(
-                 cat(facts.plugin_id, " ", facts.plugin_version, " on ", facts.device, ": ", badge,
-                     "\nplugin ", facts.plugin_hash, "\nsound: ", read->report.listed.size(),
-                     " cases, each with its end; hashes, counts and badge hold\n"),
-                 true)
-                 .c_str(),
-             stdout);
-  return kFine;
+  if (!faults.empty()) return std::printf("NOT a genuine report\n"), kBadUsage;
+  std::fputs(cli::printable(genuine_text(read->report), true).c_str(), stdout);
+  return earned(read->report.judgement) ? kFine : kJudgedBad;
 }
 
 }  // namespace ferrule::conformance

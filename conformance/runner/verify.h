@@ -6,7 +6,7 @@
 
 namespace ferrule::conformance {
 
-// One sentence for each fault; none: the report is sound.
+// One sentence for each fault; none: the report is genuine.
 std::vector<std::string> faults_of(const Read& read, const SuiteData& suite,
                                    std::span<const Family> families);
 

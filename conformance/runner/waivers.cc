@@ -3,6 +3,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cctype>
+#include <chrono>
 #include <filesystem>
 
 #include "conformance/runner/rows.h"
@@ -15,10 +17,13 @@ constexpr size_t kLargestShare = 20;  // a pattern may cover one case in so many
 constexpr size_t kFew = 20;           // a pattern this small is never too large
 
 bool is_date(const std::string& text) {
-  if (text.size() != 10) return false;
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
   for (size_t i = 0; i < text.size(); ++i)
-    if (i == 4 || i == 7 ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
-  return true;
+    if (i != 4 && i != 7 && !std::isdigit(static_cast<unsigned char>(text[i]))) return false;
+  using namespace std::chrono;
+  return year_month_day(year(std::stoi(text)), month(unsigned(std::stoi(text.substr(5)))),
+                        day(unsigned(std::stoi(text.substr(8)))))
+      .ok();
 }
 
 size_t matches(const std::string& glob, const std::vector<std::string>& names) {
@@ -39,7 +44,7 @@ Result<Waiver> read_waiver(const DataRow& row, bool own) {
              row.text("url"),   row.text("expires"), own};
   if (!is_date(out.expires))
     return Status(Code::invalid_argument,
-                  cat(row.place, ": expires: want YYYY-MM-DD, got ", out.expires));
+                  cat(row.place, ": expires: want a day YYYY-MM-DD, got ", out.expires));
   return out;
 }
 

@@ -16,12 +16,17 @@
 
 namespace ferrule::conformance {
 
+constexpr const char* kSuiteVersion = "0.1.0";
+
 enum class Verdict : uint8_t {
   pass, fail, not_claimed, quality_warning, resource_error, timeout, crash, device_lost,
   internal_error, waived, xfail, xpass
 };
 const char* verdict_name(Verdict verdict);  // "quality_warning"
 Verdict parse_verdict(std::string_view name);  // internal_error if there is none
+
+// `worst` of what had to be exact, a class or a value, and is not.
+constexpr double kNoShare = 1e30;
 
 // What one case found.
 struct Outcome {

@@ -43,7 +43,8 @@ TEST(Console, FailuresThatReadTheSameAreCounted) {
     console.start({}, cases, "tail");
     for (int i = 0; i < 29; ++i)
       console.end(
-          failed(cases[size_t(i)], cat("element [", i, ",0]: want ", i * 0.5, ", got nan")));
+          failed(cases[size_t(i)], cat("element [", i, ",0]: want ", (i % 2 ? -0.5 : 0.5) * i,
+                                       ", got nan, operands ", std::string(size_t(i), 'x'))));
     console.end(failed(cases[29], "result 1: element 3 was not written"));
   }
   const std::string said = testing::internal::GetCapturedStdout();

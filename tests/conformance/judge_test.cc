@@ -51,7 +51,7 @@ Outcome verdict(const DeviceRow& device, OpId op, std::vector<Tensor> inputs, co
   const Graph graph = graph_for(op, inputs, Attributes(op));
   const auto want = expect(graph, inputs, device);
   EXPECT_TRUE(want.ok()) << want.status().message();
-  return judge(got, (*want)[0], device.claims[0].fp, inputs);
+  return judge(got, (*want)[0], device.claims[0].fp);
 }
 
 bool accepts(const DeviceRow& device, OpId op, std::vector<Tensor> inputs,
@@ -125,7 +125,95 @@ TEST(Judge, TheTextSaysAllThatOneNeeds) {
   const Outcome out = verdict(device, FRL_OP_add, inputs, floats(Type::f32, {1.5, 2.5, 4}));
   EXPECT_EQ(out.verdict, Verdict::fail);
   EXPECT_THAT(out.text, HasSubstr("element [2]: want 3.125, got 4, off by"));
-  EXPECT_THAT(out.text, HasSubstr("bound 0, operands 3, 0.125"));
+  EXPECT_THAT(out.text, HasSubstr("bound 0 ulp, operands 0[2] = 3; 1[2] = 0.125"));
+}
+
+TEST(Judge, AClassIsABoundOfItsOwn) {
+  const DeviceRow device = device_with(FRL_OP_neg, FRL_ERROR_EXACT, 0);
+  const auto text = [&](double x, double got) {
+    return verdict(device, FRL_OP_neg, {floats(Type::f32, {x})}, floats(Type::f32, {got})).text;
+  };
+  EXPECT_THAT(text(-INFINITY, NAN),
+              HasSubstr("want inf, got nan, bound class exact: want +Inf, got NaN, operands 0[0]"));
+  EXPECT_THAT(text(NAN, 2), HasSubstr("bound class exact: want NaN, got a number"));
+  EXPECT_THAT(text(0.0, 0.0), HasSubstr("bound class exact: want -0, got +0"));
+  EXPECT_THAT(text(1, -INFINITY), HasSubstr("bound class exact: want a number, got -Inf"));
+  EXPECT_THAT(text(1, -2), HasSubstr("off by 8388608 ulp, bound 0 ulp"));
+}
+
+Tensor ramp(const Shape& shape) {
+  Tensor out(TensorType{Type::f32, shape});
+  for (int64_t i = 0; i < out.n_elements(); ++i) out.set_f64(i, double(i));
+  return out;
+}
+
+// Row and column of the worst element, without a rule for the op.
+TEST(Judge, AContractionNamesWhatItsElementWasMadeFrom) {
+  struct Row {
+    OpId op;
+    Attributes attributes;
+    std::vector<Shape> shapes;
+    int64_t element;
+    const char* text;
+  };
+  const Row rows[] = {
+      {FRL_OP_matmul,
+       Attributes(FRL_OP_matmul),
+       {{4, 6}, {6, 5}},
+       17,
+       "element [3,2]: want 1871, got 1872, off by 8192 ulp, bound"},
+      {FRL_OP_matmul,
+       Attributes(FRL_OP_matmul),
+       {{4, 6}, {6, 5}},
+       17,
+       "sum of |terms| 1871, operands 0[3,:] = 18, 19, 20, 21, .. (6 values); 1[:,2] = 2, 7, 12, "
+       "17, .. (6 values)"},
+      {FRL_OP_matmul,
+       Attributes(FRL_OP_matmul),
+       {{4, 4}, {4, 4}},
+       5,
+       "operands 0[1,:] = 4, 5, 6, 7; 1[:,1] = 1, 5, 9, 13"},
+      {FRL_OP_conv,
+       Attributes(FRL_OP_conv),
+       {{1, 2, 4, 4}, {3, 2, 2, 2}},
+       14,
+       "operands 0[0,:,1:3,2:4] = 6, 7, 10, 11, .. (8 values); 1[1,:,:,:] = 8, 9, 10, 11, .. (8 "
+       "values)"},
+      {FRL_OP_dot_general,
+       Attributes(FRL_OP_dot_general)
+           .set_list(FRL_AT_dot_general_contract_a, {-1})
+           .set_list(FRL_AT_dot_general_contract_b, {-2}),
+       {{3, 4}, {4, 5}},
+       9,
+       "operands 0[1,:] = 4, 5, 6, 7; 1[:,4] = 4, 9, 14, 19"},
+      {FRL_OP_attention,
+       Attributes(FRL_OP_attention),
+       {{1, 3, 2}, {1, 4, 2}, {1, 4, 2}},
+       3,
+       "operands 0[0,1,:] = 2, 3; 1[0,:,:] = 0, 1, 2, 3, .. (8 values); 2[0,:,1] = 1, 3, 5, 7"},
+  };
+  for (const Row& row : rows) {
+    std::vector<Tensor> inputs;
+    for (const Shape& shape : row.shapes) inputs.push_back(ramp(shape));
+    const Graph graph = graph_for(row.op, inputs, row.attributes);
+    const auto want = expect(graph, inputs, device_with(row.op, FRL_ERROR_CONDITION, 1000));
+    ASSERT_TRUE(want.ok()) << want.status().message();
+    Tensor got = Tensor(want->front().type);
+    for (int64_t i = 0; i < got.n_elements(); ++i) got.set_f64(i, (*want)[0].value[size_t(i)]);
+    got.set_f64(row.element, got.at_f64(row.element) + 1);
+    EXPECT_THAT(judge(got, (*want)[0], 0).text, HasSubstr(row.text)) << op_row(row.op).name;
+  }
+}
+
+// A NaN that has to come out is shown where it went in.
+TEST(Judge, TheSourceOfANanIsNamed) {
+  Tensor x(TensorType{Type::f32, Shape{2, 3}});
+  x.set_f64(4, NAN);
+  const Graph graph = graph_for(FRL_OP_softmax, std::vector<Tensor>{x}, Attributes(FRL_OP_softmax));
+  EXPECT_EQ(operands_text(graph, std::vector<Tensor>{x}, 0, 5), "0[1,1] = nan");
+  const std::vector<Tensor> both = {floats(Type::f32, {1, NAN}), floats(Type::f32, {2, NAN})};
+  EXPECT_EQ(operands_text(graph_for(FRL_OP_add, both, Attributes(FRL_OP_add)), both, 0, 1),
+            "0[1] = nan; 1[1] = nan");
 }
 
 TEST(Judge, IntegersAndBoolsAreExact) {

@@ -152,5 +152,19 @@ TEST(Mutants, ReportIsEnoughToSeeTheFault) {
   EXPECT_EQ(shown, 3u);
 }
 
+TEST(Mutants, AClassIsTheBoundInEveryReport) {
+  const auto row = std::find_if(std::begin(kMutants), std::end(kMutants), [](const Mutant& m) {
+    return std::string_view(m.name) == "nan_dropped";
+  });
+  const Folder folder;
+  const Said said =
+      run("ferrule-conformance", cat(command(row->name, *row), " --report ", folder.at("report")));
+  const char* text = "bound class exact: want NaN, got +0, operands 0[";
+  EXPECT_THAT(said.text, testing::HasSubstr(text));
+  for (const char* file : {"report.jsonl", "junit.xml", "report.html"})
+    EXPECT_THAT(folder.read(cat("report/", file)), testing::HasSubstr(text)) << file;
+  EXPECT_THAT(folder.read("report/report.html"), testing::HasSubstr("beyond an exact bound"));
+}
+
 }  // namespace
 }  // namespace ferrule::conformance::test

@@ -48,6 +48,15 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"--family F,9", "--family: want ids or names such as F,G, got 9"},
         Wrong{"--level 1 --level 2", "--level: want it once, got it twice"},
         Wrong{"--level", "--level: want N, got nothing"},
+        Wrong{"--report /proc/nowhere",
+              "--report: want a folder to write in, got /proc/nowhere: No such file or directory"},
+        Wrong{"--report /dev/null",
+              "--report: want a folder to write in, got /dev/null: Not a directory"},
+        Wrong{"--case 'F/adds/*' --level 0",
+              "selection: want cases up to L0 at depth standard that fit F/adds/*, got none"},
+        Wrong{"--case F/relu/f32/row/dat --depth smoke",
+              "selection: want cases up to L5 at depth smoke that fit F/relu/f32/row/dat, got "
+              "none; did you mean F/relu/f32/row/data"},
         Wrong{"more", "ferrule-conformance: want nothing more, got more"}));
 
 TEST(Usage, UnknownFlagsAndCommandsNameTheNearest) {
@@ -104,6 +113,22 @@ TEST(Usage, AnUnknownCaseIsOneLineWithTheNearestNames) {
   }
   EXPECT_THAT(run("ferrule-conformance", cat("explain 9/x ", kTemplate)).text,
               HasSubstr("case: want FAMILY/SUBJECT/... of the families ABCDEFGHIJKLMNOPQRST"));
+}
+
+// A family that is broken for one op only shows in a smoke run too.
+TEST(Smoke, HasEachSubjectOfEachFamily) {
+  const auto subjects = [](const char* depth) {
+    std::set<std::string> out;
+    const Said said =
+        run("ferrule-conformance", cat("list " FRL_BUILD_DIR "/plugins/cpu.so --depth ", depth));
+    EXPECT_EQ(said.code, 0) << said.text;
+    for (const std::string& name : split(said.text, '\n'))
+      if (!name.empty()) out.insert(cat(name.substr(0, 2), subject_of(name)));
+    return out;
+  };
+  const auto smoke = subjects("smoke");
+  EXPECT_THAT(smoke, testing::Contains("Q/bit_and"));
+  EXPECT_EQ(smoke, subjects("standard"));
 }
 
 TEST(Usage, MustPassIsOfOneProfile) {

@@ -48,8 +48,8 @@ struct Said {
   std::string text;
 };
 
-inline Said run(const std::string& program, const std::string& arguments) {
-  const std::string line = cat(FRL_BUILD_DIR "/bin/", program, " ", arguments, " 2>&1");
+inline Said run_at(const std::string& path, const std::string& arguments) {
+  const std::string line = cat(path, " ", arguments, " 2>&1");
   FILE* pipe = ::popen(line.c_str(), "r");
   Said out;
   if (!pipe) return out;
@@ -58,6 +58,10 @@ inline Said run(const std::string& program, const std::string& arguments) {
   const int status = ::pclose(pipe);
   out.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return out;
+}
+
+inline Said run(const std::string& program, const std::string& arguments) {
+  return run_at(cat(FRL_BUILD_DIR "/bin/", program), arguments);
 }
 
 constexpr const char* kTemplate = FRL_BUILD_DIR "/examples/template.so";

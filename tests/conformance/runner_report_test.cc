@@ -3,11 +3,13 @@
 
 #include "conformance/report/markup.h"
 #include "conformance/report/reports.h"
+#include "conformance/runner/suite_data.h"
 #include "tests/conformance/program.h"
 
 namespace ferrule::conformance::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -62,27 +64,86 @@ class Reports : public testing::Test {
 Folder* Reports::folder = nullptr;
 Said Reports::said;
 
-TEST_F(Reports, SoundOnesVerify) {
-  const Said verified = run("fake_suite", "verify " + folder->at("report"));
-  EXPECT_EQ(verified.code, 0) << verified.text;
-  EXPECT_EQ(run("fake_suite", cat("verify ", folder->at("report"), " --plugin ", kTemplate)).code,
-            0);
+TEST_F(Reports, GenuineOnesOfFailedRunsSayBoth) {
+  for (const std::string& plugin : {std::string(), cat(" --plugin ", kTemplate)}) {
+    const Said said = run("fake_suite", cat("verify ", folder->at("report"), plugin));
+    EXPECT_EQ(said.code, 1) << said.text;
+    EXPECT_THAT(said.text, AllOf(HasSubstr("genuine: 23 cases"), HasSubstr("the run FAILED:\n  - "),
+                                 HasSubstr("F/add/f32/crash")));
+  }
 }
 
-TEST_F(Reports, OfAnotherPluginOrSuiteDoNot) {
+TEST_F(Reports, ABadgeThatWasEarnedVerifies) {
+  const Folder good;
+  const Said ran = run("ferrule-conformance", cat(kTemplate,
+                                                  " --profile pointwise-minimal --level 0 "
+                                                  "--report ",
+                                                  good.at("report")));
+  ASSERT_EQ(ran.code, 0) << ran.text;
+  const Said said =
+      run("ferrule-conformance", cat("verify ", good.at("report"), " --plugin ", kTemplate));
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_THAT(said.text,
+              AllOf(HasSubstr("pointwise-minimal L0"), HasSubstr("the run earned its badge")));
+}
+
+TEST_F(Reports, APartThatPassesEarnsNoBadge) {
+  const Folder part;
+  ASSERT_EQ(run("fake_suite", cat(kTemplate, " --family A --report ", part.at("report"))).code, 0);
+  const Said said = run("fake_suite", "verify " + part.at("report"));
+  EXPECT_EQ(said.code, 1) << said.text;
+  EXPECT_THAT(said.text, HasSubstr("the run passed and earns no badge:\n  - "));
+}
+
+TEST_F(Reports, OfAnotherPluginOrSuiteDoNotVerify) {
   EXPECT_EQ(run("fake_suite",
                 cat("verify ", folder->at("report"), " --plugin " FRL_BUILD_DIR "/bin/fake_suite"))
                 .code,
-            1);
+            2);
   const Said other = run("ferrule-conformance", "verify " + folder->at("report"));
-  EXPECT_EQ(other.code, 1);
-  EXPECT_THAT(other.text, HasSubstr("suite hash"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.text, HasSubstr("suite: families: want "));
+}
+
+// The suite is what it judges by, not the bytes of a program.
+TEST_F(Reports, AnotherBuildOfTheSuiteVerifies) {
+  const Folder other;
+  fs::create_directories(other.at("bin"));
+  fs::create_directories(other.at("share/ferrule"));
+  fs::copy(FRL_TEST_DATA "/../conformance/data", other.at("share/ferrule/conformance"),
+           fs::copy_options::recursive);
+  fs::copy(FRL_BUILD_DIR "/bin/fake_suite", other.at("bin/fake_suite"));
+  std::ofstream(other.at("bin/fake_suite"), std::ios::app | std::ios::binary) << "other bytes";
+  const auto verify = [&] {
+    return run_at(other.at("bin/fake_suite"), "verify " + folder->at("report"));
+  };
+  EXPECT_EQ(verify().code, 1) << verify().text;
+  EXPECT_THAT(verify().text, HasSubstr("genuine"));
+  std::ofstream(other.at("share/ferrule/conformance/golden.txt"), std::ios::app) << "# another\n";
+  EXPECT_EQ(verify().code, 2);
+  EXPECT_THAT(verify().text, HasSubstr("  - suite: data/golden.txt: want "));
+}
+
+TEST_F(Reports, ASuiteWithOtherCasesOrBoundsIsNamed) {
+  Report report = report_in(*folder);
+  for (const char* part : {"conformance/families ", "conformance/cases ", "conformance/judge ",
+                           "core/op ", "plugin-api ", "data/profiles/profiles.toml "})
+    EXPECT_THAT(report.facts.suite_parts, testing::Contains(testing::StartsWith(part)));
+  for (std::string& part : report.facts.suite_parts)
+    if (part.rfind("conformance/judge ", 0) == 0) part.back() ^= 1;
+  report.facts.suite_hash = hash_of(report.facts.suite_parts);
+  const Folder copy;
+  const Said said =
+      run("fake_suite", "verify " + copy.write("report.jsonl", to_json_lines(report)));
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.text, HasSubstr("  - suite: conformance/judge: want "));
+  EXPECT_EQ(std::count(said.text.begin(), said.text.end(), '\n'), 2) << said.text;
 }
 
 TEST_F(Reports, EditedOnesDoNot) {
-  EXPECT_EQ(verify_edited("\"verdict\":\"crash\"", "\"verdict\":\"pass\"").code, 1);
-  EXPECT_EQ(verify_edited("{\"case\":\"F/add/f32/crash\"}\n", "").code, 1);
-  EXPECT_EQ(verify_edited("\"badge\":\"\"", "\"badge\":\"full L5\"").code, 1);
+  EXPECT_EQ(verify_edited("\"verdict\":\"crash\"", "\"verdict\":\"pass\"").code, 2);
+  EXPECT_EQ(verify_edited("{\"case\":\"F/add/f32/crash\"}\n", "").code, 2);
+  EXPECT_EQ(verify_edited("\"badge\":\"\"", "\"badge\":\"full L5\"").code, 2);
   EXPECT_EQ(verify_edited("{\"case\"", "not json").code, 2);
 }
 
@@ -95,10 +156,10 @@ TEST_F(Reports, EditedOnesWithAFittingHashDoNotEither) {
   };
   const auto fails = [&](void (*edit)(Report&), const char* reason) {
     const Said said = rebuilt(edit);
-    EXPECT_EQ(said.code, 1) << reason;
+    EXPECT_EQ(said.code, 2) << reason;
     EXPECT_THAT(said.text, HasSubstr(reason));
   };
-  EXPECT_EQ(rebuilt([](Report&) {}).code, 0);
+  EXPECT_EQ(rebuilt([](Report&) {}).code, 1) << "genuine, and the run failed";
   fails([](Report& r) { r.records.pop_back(); }, "want one end, got 0");
   fails([](Report& r) { r.records.push_back(r.records[0]); }, "want one end, got 2");
   fails([](Report& r) { r.listed.erase(r.listed.begin()); }, "never listed");
@@ -116,7 +177,7 @@ TEST_F(Reports, FilesThatDoNotBelongToTheLinesAreFound) {
   std::filesystem::copy(folder->at("report"), copy.at("report"));
   std::ofstream(copy.at("report/badge.svg"), std::ios::app) << " ";
   const Said said = run("fake_suite", "verify " + copy.at("report"));
-  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.text, HasSubstr("badge.svg"));
 }
 
@@ -186,8 +247,25 @@ TEST_F(Reports, ARunThatWasCutShortNamesItsCaseAndDoesNotVerify) {
   }
   text += line_of("begin", "F/add/f32/first") + "\n";
   const Said said = run("fake_suite", "verify " + copy.write("report.jsonl", text));
-  EXPECT_EQ(said.code, 1);
-  EXPECT_THAT(said.text, HasSubstr("cut short"));
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.text,
+              HasSubstr("  - report: it has no end; it was cut short after 2 of 23 cases\nNOT"));
+}
+
+TEST_F(Reports, WhatIsNoReportIsOneSentence) {
+  const Folder copy;
+  const auto said = [&](const std::string& text) {
+    const Said out = run("fake_suite", "verify " + copy.write("report.jsonl", text));
+    EXPECT_EQ(out.code, 2) << out.text;
+    return out.text;
+  };
+  const std::string whole = file("report.jsonl");
+  EXPECT_THAT(said(""), HasSubstr("want what was judged, got no facts"));
+  EXPECT_THAT(said("# notes\n"),
+              HasSubstr("line 1: want a whole record of the suite, got # notes"));
+  EXPECT_THAT(said(whole.substr(0, whole.size() - 9)), HasSubstr("want a whole record"));
+  EXPECT_THAT(said(whole.substr(0, whole.rfind("{\"done\""))),
+              HasSubstr("cut short after 23 of 23 cases"));
 }
 
 TEST_F(Reports, OfAStrangerAreBoundedAndShown) {
@@ -207,7 +285,7 @@ TEST_F(Reports, OfAStrangerAreBoundedAndShown) {
   report.problems = {"\x1b]0;owned\x07"};
   const Said fault =
       run("fake_suite", "verify " + copy.write("report.jsonl", to_json_lines(report)));
-  EXPECT_EQ(fault.code, 1);
+  EXPECT_EQ(fault.code, 2);
   EXPECT_THAT(fault.text, Not(HasSubstr("\x1b")));
   const Said missing = run("fake_suite", "verify /no/such/report");
   EXPECT_EQ(missing.code, 2);

@@ -236,6 +236,17 @@ TEST(Waivers, NeedEveryField) {
   EXPECT_FALSE(read_waivers(folder.write("w.toml", "= ="), false).ok());
 }
 
+TEST(Waivers, ExpireOnADayThatThereIs) {
+  const Folder folder;
+  for (const char* day : {"2026-13-01", "2026-02-30", "2026-00-10", "26-01-01", "tomorrow"}) {
+    std::string text = kWaiver;
+    text.replace(text.find("2026-06-30"), 10, cat("\"", day, "\""));
+    const auto read = read_waivers(folder.write("w.toml", text), false);
+    ASSERT_FALSE(read.ok()) << day;
+    EXPECT_THAT(read.status().message(), HasSubstr(cat("want a day YYYY-MM-DD, got ", day)));
+  }
+}
+
 TEST(Sha256, VectorsOfTheStandard) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
