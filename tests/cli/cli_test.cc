@@ -40,6 +40,10 @@ void fill(const Scratch& s) {
   s.file("short.npy", npy(header("<f4", "(3,)"), kFloats));
   s.file("b16.npy", npy(header("<V2"), std::string("\x80\x3f\0\xc0", 4)));
   s.file("good/manifest.json", manifest(""));
+  s.file("better/manifest.json", manifest(""));
+  s.file("refused/manifest.json", "[{\"file\": \"a.onnx\"}]");
+  s.file("hollow/readme", "");
+  s.file("known.txt", "syntax is no JSON\n");
   s.file("text_rtol/manifest.json", manifest(", \"rtol\": \"x\""));
   s.file("null_rtol/manifest.json", manifest(", \"rtol\": null"));
   s.file("syntax/manifest.json", "{\n \"model\": oops\n}");
@@ -195,9 +199,22 @@ const Row kVerify[] = {
     {"verify good --rtol -1", 2, "", "--rtol: want a finite number of 0 or more, got -1"},
     {"verify good --atol nan", 2, "", "--atol: want a finite number of 0 or more, got nan"},
     {"verify good --atol inf", 2, "", "--atol: want a finite number of 0 or more, got inf"},
-    {"verify good --at-least abc", 2, "", "--at-least: want an integer of 0 or more, got abc"},
-    {"verify good --at-least -5", 2, "", "--at-least: want an integer of 0 or more, got -5"},
-    {"verify good --at-least 2", 1, "want at least 2 passed", ""},
+    {"verify good --at-least abc", 2, "", "--at-least: want an integer of 0 or more, or FOLDER=N, got abc"},
+    {"verify good --at-least -5", 2, "", "--at-least: want an integer of 0 or more, or FOLDER=N, got -5"},
+    {"verify good --at-least 2", 1, "want at least 2 cases, got 1\n1 passed, 0 failed", ""},
+    {"verify good/ better --at-least ./good=1 --at-least better/=1 --at-least 2", 0, "2 passed, 0 failed", ""},
+    {"verify good better --at-least good=2 --at-least better=1", 1, "want at least 2 cases below good, got 1\n2 passed", ""},
+    {"verify good better --at-least-streams good=1 --json", 1, "\"enough\": false", ""},
+    {"verify good better --at-least-streams better=1", 1, "want at least 1 streams below better, got 0", ""},
+    {"verify good --at-least god=1", 2, "", "--at-least: want one of the folders good, got god; did you mean good"},
+    {"verify good --at-least good=", 2, "", "want an integer of 0 or more, or FOLDER=N, got good="},
+    {"verify hollow", 2, "", "hollow: want cases (manifest.json, "},
+    {"verify good hollow", 2, "", "hollow: want cases (manifest.json, "},
+    {"verify refused", 2, "", "refused: want cases (manifest.json, "},
+    {"verify good ./good/", 2, "", "./good/: want cases (manifest.json, stream.json or test_data_set_* beside model.onnx) that no folder before it has, got none"},
+    {"verify missing", 2, "", "missing: want a folder, got No such file or directory"},
+    {"verify x.npy", 2, "", "x.npy: want a folder, got a file"},
+    {"verify syntax --known known.txt", 2, "0 passed, 0 failed", "verify: want a case that may pass, got 1 that --known lists as failing"},
     {"verify good --known binary.txt", 2, "", "binary.txt: want NAME REASON a line, got a b\\x00c"},
     {"verify good --known good", 2, "", "--known: good: want a regular file"},
     {"verify text_rtol", 1, "outputs: rtol: want a finite number of 0 or more, got \"x\"", ""},

@@ -204,15 +204,26 @@ class Walk {
 
 }  // namespace
 
-std::vector<Found> find_cases(const std::string& folder, double rtol, double atol) {
-  std::vector<Found> out;
+std::string plain_path(const std::string& folder) {
   const fs::path path = fs::path(folder).lexically_normal();
-  Walk(out).folder(path.has_filename() ? path : path.parent_path());
-  for (Found& found : out)
-    for (CaseTensor& tensor : found.a_case.outputs) {
-      if (rtol >= 0) tensor.rtol = rtol;
-      if (atol >= 0) tensor.atol = atol;
-    }
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
+
+Result<std::vector<Found>> find_cases(const std::vector<std::string>& folders) {
+  std::vector<Found> out;
+  Walk walk(out);
+  for (const std::string& folder : folders) {
+    std::error_code code;
+    if (!fs::is_directory(folder, code))
+      return Status(Code::not_found,
+                    cat(folder, ": want a folder, got ", code ? code.message() : "a file"));
+    const size_t before = out.size();
+    walk.folder(plain_path(folder));
+    if (out.size() == before)
+      return Status(Code::not_found,
+                    cat(folder, ": want cases (manifest.json, stream.json or test_data_set_* beside "
+                        "model.onnx) that no folder before it has, got none"));
+  }
   return out;
 }
 
