@@ -46,9 +46,8 @@ std::vector<std::string> as_list(const std::string& value) {
 Status unknown_key(const std::string& key) {
   std::vector<std::string> names;
   for (const KeyRow& row : kKeys) names.push_back(row.name);
-  std::string near = nearest(key, names);
-  return Status(Code::invalid_argument, cat("key ", key, ": want a known key",
-                                            near.empty() ? "" : cat("; did you mean ", near)));
+  return Status(Code::invalid_argument,
+                cat("key ", key, ": want a known key", near_text(key, names)));
 }
 
 }  // namespace
@@ -120,6 +119,8 @@ Status Config::set_list(const std::string& key, std::vector<std::string> values,
 Status Config::add_file(const std::string& path) {
   std::error_code code;
   const auto size = fs::file_size(path, code);
+  if (code == std::errc::is_a_directory)
+    return Status(Code::not_found, cat(path, ": want a file, got a folder"));
   if (code) return Status(Code::not_found, cat(path, ": ", code.message()));
   if (size > kMostFileBytes)
     return Status(Code::out_of_limits, cat(path, ": want at most ", int64_t(kMostFileBytes),
@@ -166,6 +167,9 @@ const std::vector<std::string>& Config::list(std::string_view key) const {
 const std::string& Config::text(std::string_view key) const { return list(key)[0]; }
 int64_t Config::integer(std::string_view key) const { return *parse_int(text(key)); }
 bool Config::boolean(std::string_view key) const { return text(key) == "true"; }
+const std::string& Config::origin(std::string_view key) const {
+  return settings_.find(key)->second.origin;
+}
 
 std::map<std::string, std::map<std::string, std::string>> Config::plugin_settings() const {
   std::map<std::string, std::map<std::string, std::string>> out;

@@ -177,9 +177,8 @@ class Loading {
     for (const Driver::Option& option : driver.options()) keys.push_back(option.key);
     for (const auto& [key, value] : settings) {
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      const std::string near = nearest(key, keys);
-      return Status(Code::invalid_argument, cat("option ", key, ": want one of ", join(keys),
-                                                near.empty() ? "" : cat("; did you mean ", near)));
+      return Status(Code::invalid_argument,
+                    cat("option ", key, ": want one of ", join(keys), near_text(key, keys)));
     }
     return {};
   }

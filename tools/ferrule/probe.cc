@@ -23,7 +23,7 @@ constexpr std::string_view kToken = "ferrule-probe-ok";
 constexpr std::string_view kReason = "ferrule-probe-no:";
 constexpr size_t kMostOutput = 1 << 16;
 
-Status verdict(std::string text) { return Status(Code::incompatible, "probe: " + text); }
+Status verdict(std::string text) { return Status(Code::incompatible, std::move(text)); }
 
 // Reads until the child closes its end or the time is over; false then.
 bool read_all(int fd, int64_t timeout_ms, std::string& out) {
