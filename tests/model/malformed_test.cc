@@ -116,7 +116,7 @@ TEST(Malformed, FunctionsThatMultiplyAreCountedBeforeTheirCalls) {
 // A body may be imported in several ways, each with all that is inside.
 TEST(Malformed, LoopsThatMultiplyAreCountedBeforeTheirBodies) {
   std::string inner = build::node("Concat", {"x"}, {"v2"}, build::i("axis", 7));
-  for (int n = 0; n < 30; ++n) {
+  for (int n = 0; n < 12; ++n) {
     const std::string body = build::input("i", build::kI64, {}) +
                              build::input("go", build::kBool, {}) +
                              build::input("v", build::kF32, {2, 3}) +
