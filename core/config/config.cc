@@ -69,7 +69,7 @@ Status Config::check(const std::string& key, const Setting& setting) const {
   const KeyRow* row = find_key(key);
   if (!row && key.rfind(kPluginPrefix, 0) != 0) return unknown_key(key);
   if (!row)
-    return key.rfind('.') > kPluginPrefix.size()
+    return key.rfind('.') > kPluginPrefix.size() && !key.ends_with('.')
                ? Status()
                : Status(Code::invalid_argument, cat("key ", key, ": want plugin.ID.KEY"));
   const std::string value = setting.values.size() == 1 ? setting.values[0] : join(setting.values);
@@ -78,6 +78,9 @@ Status Config::check(const std::string& key, const Setting& setting) const {
                   cat("key ", key, ": want ", want, ", got ", json_quote(value)));
   };
   if (row->kind != KeyKind::list && setting.values.size() != 1) return wrong("one value");
+  if (row->kind == KeyKind::list)
+    for (const std::string& element : setting.values)
+      if (element.empty()) return wrong("no empty text in the list");
   if (row->kind == KeyKind::integer) {
     const auto number = parse_int(value);
     if (!number || *number < 0) return wrong("an integer of 0 or more");

@@ -263,7 +263,9 @@ INSTANTIATE_TEST_SUITE_P(Verify, Cli, testing::ValuesIn(kVerify));
 const Row kPlugins[] = {
     {"plugins --plugins /nope", 0, "refused  /nope\n", ""},
     {TWO " --set plugins.folders=/nope", 0, "f32[2]", "warning: loader: refused /nope at discover: folder: No such file"},
-    {"plugins --probe /nope", 2, "", "ferrule: /nope: discover: file: "},
+    {"plugins --probe /nope", 2, "", "ferrule: /nope: discover: file: No such file or directory"},
+    {"plugins --set plugins.probe=on --set plugins.probe_ms=9223372036854775807", 0, "loaded   org.ferrule.cpu", ""},
+    {TWO " --set targets.order=,", 2, "", "--set: key targets.order: want no empty text in the list"},
     {TWO " --set plugin.org.nobody.x=1", 2, "", "flag --set: plugin.org.nobody.x: want the id of a plugin that was found (org.ferrule.cpu), got org.nobody"},
     {TWO " --set plugin.org.ferrule.cp.isa=best", 2, "", "got org.ferrule.cp; did you mean org.ferrule.cpu"},
     {TWO " --set plugins.deny=cpu.os", 2, "", "flag --set: plugins.deny: want the id or file name of a plugin that was found ("},

@@ -77,18 +77,18 @@ Result<CaseTensor> tensor_of(const Json& json, const fs::path& folder) {
 Status read_manifest(const fs::path& file, Case& out) {
   FRL_LET(const Json json, read_json(file));
   const fs::path folder = file.parent_path();
-  if (text_of(json, "model").empty()) return wrong(file, "want a model");
+  if (text_of(json, "model").empty()) return wrong(file, "want a model, got none");
   out.model = (folder / text_of(json, "model")).lexically_normal().string();
   for (const char* side : {"inputs", "outputs"}) {
     if (!json.contains(side) || !json[side].is_array())
-      return wrong(file, cat("want a list of ", side));
+      return wrong(file, cat("want a list of ", side, ", got none"));
     for (const Json& tensor : json[side]) {
       auto read = tensor_of(tensor, folder);
       if (!read.ok()) return wrong(file, cat(side, ": ", read.status().message()));
       (side[0] == 'i' ? out.inputs : out.outputs).push_back(*read);
     }
   }
-  if (out.outputs.empty()) return wrong(file, "want at least one expected output");
+  if (out.outputs.empty()) return wrong(file, "want at least one expected output, got none");
   return {};
 }
 
@@ -100,7 +100,7 @@ Status read_fixed(const Json& json, Case& out) {
                     cat(name, ": dtype: want int64 or float32, got ", json_quote(fixed.type)));
     FRL_LET(fixed.shape, extents_of(value, "shape"));
     if (!value.contains("value") || !value["value"].is_number())
-      return Status(Code::invalid_argument, cat(name, ": value: want a number"));
+      return Status(Code::invalid_argument, cat(name, ": value: want a number, got none"));
     fixed.value = value["value"].get<double>();
     out.fixed.push_back(std::move(fixed));
   }
@@ -121,7 +121,8 @@ Status read_stream_parts(const Json& json, const fs::path& folder, Case& out) {
   out.final_state = {out.state_output, (folder / text_of(state, "final")).string(), output.rtol,
                      output.atol};
   if (text_of(state, "initial") != "zeros")
-    return Status(Code::invalid_argument, "state: want initial zeros");
+    return Status(Code::invalid_argument, cat("state: want initial zeros, got ",
+                                              json_quote(text_of(state, "initial"))));
   return json.contains("fixed") && json["fixed"].is_object() ? read_fixed(json["fixed"], out)
                                                              : Status();
 }

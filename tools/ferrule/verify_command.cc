@@ -78,7 +78,8 @@ class Verifying {
              c.inputs.size() < declared.size())
         ++position;
       if (input.name.empty() && position >= declared.size())
-        return Status(Code::invalid_argument, "case: it has more inputs than the model");
+        return Status(Code::invalid_argument, cat("case: want at most the model's ", declared.size(),
+                                                  " inputs, got ", c.inputs.size()));
       const std::string name = input.name.empty() ? declared[position++].name : input.name;
       FRL_LET(inputs[name], read_tensor(input.file));
     }
@@ -86,7 +87,8 @@ class Verifying {
     FRL_LET(const auto compiled, session->compile(inputs));
     outcome.passed = true, outcome.n_kernels = count_kernels(*compiled->executable);
     if (outputs.size() < c.outputs.size())
-      return Status(Code::invalid_argument, "case: it expects more outputs than the model gives");
+      return Status(Code::invalid_argument, cat("case: want at most the model's ", outputs.size(),
+                                                " outputs, got ", c.outputs.size()));
     for (size_t i = 0; i < c.outputs.size(); ++i)
       FRL_TRY(judge(outputs[i].name, outputs[i].tensor, c.outputs[i], outcome));
     return {};
@@ -100,7 +102,8 @@ class Verifying {
     const TensorType chunk{chunks.element(), shape};
     const auto size = size_t(chunk.size_bytes());
     if (size == 0 || chunks.bytes().size() % size)
-      return Status(Code::invalid_argument, "stream: want whole chunks");
+      return Status(Code::invalid_argument, cat("stream: want whole chunks of ", to_string(chunk),
+                                                ", got ", to_string(chunks.type())));
     FRL_LET(const Tensor expected, read_npy(c.outputs[0].file));
     Tensor all(expected.type());
     NamedTensors inputs;
@@ -110,6 +113,10 @@ class Verifying {
       for (int64_t i = 0; i < tensor.n_elements(); ++i) tensor.set_f64(i, fixed.value);
       inputs[fixed.name] = tensor;
     }
+    const auto too = [&](const char* much) {
+      return Status(Code::invalid_argument, cat("stream: want ", to_string(expected.type()), " of ",
+                                                c.outputs[0].name, ", got ", much));
+    };
     Tensor state;
     size_t at = 0;
     for (size_t i = 0; i < chunks.bytes().size() / size; ++i) {
@@ -120,13 +127,13 @@ class Verifying {
         if (output.name != c.outputs[0].name) continue;
         const Bytes bytes = output.tensor.bytes();
         if (at + bytes.size() > all.bytes().size())
-          return Status(Code::invalid_argument, "stream: it gives more than is expected");
+          return too("more");
         std::memcpy(all.mutable_data() + at, bytes.data(), bytes.size());
         at += bytes.size();
       }
     }
     if (at != all.bytes().size())
-      return Status(Code::invalid_argument, "stream: it gives less than is expected");
+      return too("less");
     outcome.passed = true;
     FRL_LET(const auto compiled, session->compile(inputs));
     outcome.n_kernels = count_kernels(*compiled->executable);
