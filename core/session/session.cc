@@ -43,6 +43,8 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
 
 // The model is imported for exact shapes; inputs that the import wants by value join the key.
 Result<Imported> Session::import_form(const NamedTensors& inputs) {
+  std::optional<Imported> ready = std::exchange(imported_, std::nullopt);
+  if (ready && imported_key_ == form_key(inputs, value_inputs_)) return std::move(*ready);
   ImportRequest request;
   request.states = options_.states, request.outputs = options_.outputs;
   request.parameters = parameters_, request.droppable = options_.droppable;
@@ -75,12 +77,14 @@ Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors
 Result<std::map<std::string, int64_t>> Session::count_places(const NamedTensors& inputs) {
   FRL_TRY(check_model_inputs(model_, options_.states, inputs));
   std::lock_guard lock(mutex_);
-  FRL_LET(const Imported imported, within_memory([&] { return import_form(inputs); }));
-  const std::vector<int64_t> places = ferrule::count_places(imported.graph);
+  FRL_LET(imported_, within_memory([&] { return import_form(inputs); }));
+  imported_key_ = form_key(inputs, value_inputs_);
+  const Graph& graph = imported_->graph;
+  const std::vector<int64_t> places = ferrule::count_places(graph);
   std::map<std::string, int64_t> out;
   for (size_t i = 0; i < places.size(); ++i)
     if (places[i] != kAnyPlace)
-      out[imported.graph.value(imported.graph.inputs()[i]).name] = places[i];
+      out[graph.value(graph.inputs()[i]).name] = places[i];
   return out;
 }
 
@@ -94,7 +98,7 @@ Status Session::set_parameter(const std::string& name, Tensor value) {
                     cat("parameter ", name, ": want ", to_string(old.type()), ", got ",
                         to_string(value.type())));
     parameters_[name] = std::move(value);
-    forms_.clear();
+    forms_.clear(), imported_.reset();
     return {};
   }
   return Status(Code::not_found, cat("parameter ", name, ": want one of the model's initialisers"));

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<Form> forms_;
   std::map<std::string, Tensor> parameters_;  // those that were set
   uint64_t clock_ = 0;
+  // What count_places() imported, for the form that is most likely next.
+  std::string imported_key_;
+  std::optional<Imported> imported_;
   std::mutex pool_mutex_;
   std::vector<std::unique_ptr<Stream>> pool_;
 };

@@ -43,6 +43,11 @@ std::string text_of(const Json& json, const char* key) {
   return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
 }
 
+// "none", or what kind of value it is.
+const char* kind_of(const Json& json, const char* key) {
+  return json.contains(key) ? json[key].type_name() : "none";
+}
+
 // A value that is missing is the fallback; one of another kind is a mistake.
 Result<double> tolerance_of(const Json& json, const char* key, double fallback) {
   if (!json.contains(key)) return fallback;
@@ -56,7 +61,7 @@ Result<double> tolerance_of(const Json& json, const char* key, double fallback) 
 Result<std::vector<int64_t>> extents_of(const Json& json, const char* key) {
   std::vector<int64_t> out;
   if (!json.contains(key) || !json[key].is_array())
-    return Status(Code::invalid_argument, cat(key, ": want a list of extents, got none"));
+    return Status(Code::invalid_argument, cat(key, ": want a list of extents, got ", kind_of(json, key)));
   for (const Json& extent : json[key]) {
     if (!extent.is_number_integer())
       return Status(Code::invalid_argument, cat(key, ": want extents, got ", extent.dump()));
@@ -81,7 +86,7 @@ Status read_manifest(const fs::path& file, Case& out) {
   out.model = (folder / text_of(json, "model")).lexically_normal().string();
   for (const char* side : {"inputs", "outputs"}) {
     if (!json.contains(side) || !json[side].is_array())
-      return wrong(file, cat("want a list of ", side, ", got none"));
+      return wrong(file, cat("want a list of ", side, ", got ", kind_of(json, side)));
     for (const Json& tensor : json[side]) {
       auto read = tensor_of(tensor, folder);
       if (!read.ok()) return wrong(file, cat(side, ": ", read.status().message()));
@@ -100,7 +105,7 @@ Status read_fixed(const Json& json, Case& out) {
                     cat(name, ": dtype: want int64 or float32, got ", json_quote(fixed.type)));
     FRL_LET(fixed.shape, extents_of(value, "shape"));
     if (!value.contains("value") || !value["value"].is_number())
-      return Status(Code::invalid_argument, cat(name, ": value: want a number, got none"));
+      return Status(Code::invalid_argument, cat(name, ": value: want a number, got ", kind_of(value, "value")));
     fixed.value = value["value"].get<double>();
     out.fixed.push_back(std::move(fixed));
   }
@@ -110,7 +115,7 @@ Status read_fixed(const Json& json, Case& out) {
 Status read_stream_parts(const Json& json, const fs::path& folder, Case& out) {
   for (const char* key : {"chunks", "state", "output"})
     if (!json.contains(key) || !json[key].is_object())
-      return Status(Code::invalid_argument, cat("want ", key, ", got none"));
+      return Status(Code::invalid_argument, cat("want an object ", key, ", got ", kind_of(json, key)));
   const Json &chunks = json["chunks"], &state = json["state"];
   out.model = (folder / text_of(json, "model")).lexically_normal().string();
   out.chunks = {text_of(chunks, "input"), (folder / text_of(chunks, "file")).string()};
