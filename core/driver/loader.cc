@@ -69,8 +69,8 @@ Status check_file(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) {
     const bool link = errno == ENOENT && ::lstat(path.c_str(), &facts) == 0;
-    return Status(Code::not_found, link ? "file: the link leads nowhere"
-                                        : cat("file: ", std::strerror(errno)));
+    return Status(Code::not_found,
+                  link ? "file: the link leads nowhere" : cat("file: ", std::strerror(errno)));
   }
   if (!S_ISREG(facts.st_mode))
     return Status(Code::incompatible, "file: want a regular file, got a folder or device");

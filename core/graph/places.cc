@@ -51,13 +51,24 @@ struct Moving {
   OpId op;
   size_t first, last;
 };
-constexpr Moving kMoving[] = {
-    {FRL_OP_identity, 0, 0},         {FRL_OP_cast, 0, 0},       {FRL_OP_reshape, 0, 0},
-    {FRL_OP_transpose, 0, 0},        {FRL_OP_broadcast, 0, 0},  {FRL_OP_slice, 0, 0},
-    {FRL_OP_concat, 0, 254},         {FRL_OP_pad, 0, 1},        {FRL_OP_select, 1, 2},
-    {FRL_OP_max, 0, 1},              {FRL_OP_min, 0, 1},        {FRL_OP_gather, 0, 0},
-    {FRL_OP_gather_elements, 0, 0},  {FRL_OP_gather_nd, 0, 0},  {FRL_OP_topk, 0, 0},
-    {FRL_OP_scatter_elements, 0, 0}, {FRL_OP_scatter_nd, 0, 0}, {FRL_OP_unique, 0, 0}};
+constexpr Moving kMoving[] = {{FRL_OP_identity, 0, 0},
+                              {FRL_OP_cast, 0, 0},
+                              {FRL_OP_reshape, 0, 0},
+                              {FRL_OP_transpose, 0, 0},
+                              {FRL_OP_broadcast, 0, 0},
+                              {FRL_OP_slice, 0, 0},
+                              {FRL_OP_concat, 0, 254},
+                              {FRL_OP_pad, 0, 1},
+                              {FRL_OP_select, 1, 2},
+                              {FRL_OP_max, 0, 1},
+                              {FRL_OP_min, 0, 1},
+                              {FRL_OP_gather, 0, 0},
+                              {FRL_OP_gather_elements, 0, 0},
+                              {FRL_OP_gather_nd, 0, 0},
+                              {FRL_OP_topk, 0, 0},
+                              {FRL_OP_scatter_elements, 0, 0},
+                              {FRL_OP_scatter_nd, 0, 0},
+                              {FRL_OP_unique, 0, 0}};
 
 // Backwards, from where places are named to where the names come from.
 class Tracing {
@@ -85,7 +96,8 @@ class Tracing {
       if (row.op == node.op && row.operand < node.operands.size())
         lower(node.operands[row.operand], row.places(graph_, node));
     for (const Moving& row : kMoving)
-      for (size_t i = row.first; row.op == node.op && i <= row.last && i < node.operands.size(); ++i)
+      for (size_t i = row.first; row.op == node.op && i <= row.last && i < node.operands.size();
+           ++i)
         lower(node.operands[i], places_[index(node.results[0])]);
     for (const Body& body : node.bodies) enter(node, *body);
   }

@@ -89,9 +89,9 @@ class Survey {
   Status count(int64_t n_more, const std::string& label) {
     n_nodes_ += n_more;
     if (n_nodes_ <= most_nodes_) return {};
-    return Status(Code::out_of_limits,
-                  cat(label, ": want at most ", most_nodes_,
-                      " nodes with the calls of functions written out, got ", n_nodes_, " up to here"));
+    return Status(Code::out_of_limits, cat(label, ": want at most ", most_nodes_,
+                                           " nodes with the calls of functions written out, got ",
+                                           n_nodes_, " up to here"));
   }
 
   Status function(const onnx::FunctionProto& function, const std::string& label, int depth) {

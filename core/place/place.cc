@@ -126,8 +126,8 @@ class Placing {
       if (!id && !lock.complete()) continue;
       const size_t t = id ? size_t(std::find(ids.begin(), ids.end(), *id) - ids.begin()) : 0;
       if (!id)
-        faults.push_back(cat(keys[i], ": no line",
-                             faults.size() < kMostNear ? near_text(keys[i], others) : ""));
+        faults.push_back(
+            cat(keys[i], ": no line", faults.size() < kMostNear ? near_text(keys[i], others) : ""));
       else if (t == ids.size())
         faults.push_back(cat(keys[i], ": want one of the targets ", join(ids), ", got ", *id,
                              near_text(*id, ids)));

@@ -30,9 +30,8 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const Config& config,
   runtime->log_ = options.log;
   runtime->log_verdicts();
   FRL_TRY(fuse_options(config).status());
-  FRL_TRY(check_plugin_names(config, runtime->verdicts(), [&](const std::string& text) {
-    runtime->log(1, "config", text);
-  }));
+  FRL_TRY(check_plugin_names(config, runtime->verdicts(),
+                             [&](const std::string& text) { runtime->log(1, "config", text); }));
   return runtime;
 }
 

@@ -83,8 +83,7 @@ Result<std::map<std::string, int64_t>> Session::count_places(const NamedTensors&
   const std::vector<int64_t> places = ferrule::count_places(graph);
   std::map<std::string, int64_t> out;
   for (size_t i = 0; i < places.size(); ++i)
-    if (places[i] != kAnyPlace)
-      out[graph.value(graph.inputs()[i]).name] = places[i];
+    if (places[i] != kAnyPlace) out[graph.value(graph.inputs()[i]).name] = places[i];
   return out;
 }
 

@@ -75,12 +75,12 @@ TEST_F(LockFlags, NamesThatNothingHasAreNamed) {
   scratch_.file("p.lock", text + "node neg 0 \"c (Neg)\" = \"cpu\"\n");
   const Ran strange = run("run two.onnx --lock p.lock");
   EXPECT_EQ(strange.exit_code, 0);
-  EXPECT_THAT(strange.err, HasSubstr("p.lock: want lines for nodes of this form, got 1 of none: "
-                                     "node neg 0 \"c (Neg)\"; did you mean node neg 0 \"b (Neg)\""));
+  EXPECT_THAT(strange.err,
+              HasSubstr("p.lock: want lines for nodes of this form, got 1 of none: "
+                        "node neg 0 \"c (Neg)\"; did you mean node neg 0 \"b (Neg)\""));
   scratch_.file("p.lock", text);
   replace("= \"cpu\"", "= \"cpo\"");
-  EXPECT_THAT(run("run two.onnx --lock p.lock").err,
-              HasSubstr("= \"cpo\"; did you mean \"cpu\""));
+  EXPECT_THAT(run("run two.onnx --lock p.lock").err, HasSubstr("= \"cpo\"; did you mean \"cpu\""));
 }
 
 TEST_F(LockFlags, AConfigsLockLiesBesideIt) {

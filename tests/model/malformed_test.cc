@@ -117,11 +117,10 @@ TEST(Malformed, FunctionsThatMultiplyAreCountedBeforeTheirCalls) {
 TEST(Malformed, LoopsThatMultiplyAreCountedBeforeTheirBodies) {
   std::string inner = build::node("Concat", {"x"}, {"v2"}, build::i("axis", 7));
   for (int n = 0; n < 12; ++n) {
-    const std::string body = build::input("i", build::kI64, {}) +
-                             build::input("go", build::kBool, {}) +
-                             build::input("v", build::kF32, {2, 3}) +
-                             build::node("Identity", {"go"}, {"go2"}) + inner +
-                             build::output("go2") + build::output("v2");
+    const std::string body =
+        build::input("i", build::kI64, {}) + build::input("go", build::kBool, {}) +
+        build::input("v", build::kF32, {2, 3}) + build::node("Identity", {"go"}, {"go2"}) + inner +
+        build::output("go2") + build::output("v2");
     inner = build::node("Loop", {"m", "", "x"}, {"v2"}, build::graph_attribute("body", body));
   }
   const std::string trips =

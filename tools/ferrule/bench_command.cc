@@ -196,8 +196,8 @@ Status check_kind(const Arguments& arguments) {
   }
   for (const OptionRow& row : idle)
     if (arguments.has(row.name))
-      return Status(Code::invalid_argument,
-                    cat(row.name, ": want it ", table ? "without --fusion-table, got both"
+      return Status(Code::invalid_argument, cat(row.name, ": want it ",
+                                                table ? "without --fusion-table, got both"
                                                       : "beside --fusion-table, got it alone"));
   return {};
 }

@@ -88,9 +88,8 @@ Status check_shapes(const Model& model, const ModelCall& call, const SessionOpti
     const auto value = std::find_if(model.inputs().begin(), model.inputs().end(),
                                     [&](const ModelValue& v) { return v.name == name; });
     if (value == model.inputs().end())
-      return Status(Code::invalid_argument,
-                    cat("--shape: want one of ", join(names), ", got ", name,
-                        near_text(name, names)));
+      return Status(Code::invalid_argument, cat("--shape: want one of ", join(names), ", got ",
+                                                name, near_text(name, names)));
     const char* why = call.inputs.count(name)      ? "that --input gives"
                       : options.states.count(name) ? "that is a state"
                       : value->has_default         ? "that the model has a default for"
@@ -156,7 +155,8 @@ Tensor random_tensor(const TensorType& type, uint64_t seed, int64_t n_places) {
     if (is_float(type.type))
       out.set_f64(i, 2 * unit - 1);
     else
-      out.set_f64(i, type.type == Type::boolean ? double(unit < 0.5) : std::floor(unit * double(n_places)));
+      out.set_f64(
+          i, type.type == Type::boolean ? double(unit < 0.5) : std::floor(unit * double(n_places)));
   }
   return out;
 }

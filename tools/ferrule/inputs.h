@@ -8,8 +8,8 @@ namespace ferrule::cli {
 // Options of every command that runs a model.
 std::span<const OptionRow> input_options();
 
-// --input NAME=FILE.npy, --random-inputs SEED (integers that are indices within what they index) with --shape NAME=1,2,3 for extents that the model
-// leaves open, --state IN=OUT.
+// --input NAME=FILE.npy, --random-inputs SEED (integers that are indices within what they index)
+// with --shape NAME=1,2,3 for extents that the model leaves open, --state IN=OUT.
 //   errors  also a --shape that has no effect, and a name given twice
 struct ModelCall {
   std::shared_ptr<Session> session;

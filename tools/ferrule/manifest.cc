@@ -61,7 +61,8 @@ Result<double> tolerance_of(const Json& json, const char* key, double fallback) 
 Result<std::vector<int64_t>> extents_of(const Json& json, const char* key) {
   std::vector<int64_t> out;
   if (!json.contains(key) || !json[key].is_array())
-    return Status(Code::invalid_argument, cat(key, ": want a list of extents, got ", kind_of(json, key)));
+    return Status(Code::invalid_argument,
+                  cat(key, ": want a list of extents, got ", kind_of(json, key)));
   for (const Json& extent : json[key]) {
     if (!extent.is_number_integer())
       return Status(Code::invalid_argument, cat(key, ": want extents, got ", extent.dump()));
@@ -105,7 +106,8 @@ Status read_fixed(const Json& json, Case& out) {
                     cat(name, ": dtype: want int64 or float32, got ", json_quote(fixed.type)));
     FRL_LET(fixed.shape, extents_of(value, "shape"));
     if (!value.contains("value") || !value["value"].is_number())
-      return Status(Code::invalid_argument, cat(name, ": value: want a number, got ", kind_of(value, "value")));
+      return Status(Code::invalid_argument,
+                    cat(name, ": value: want a number, got ", kind_of(value, "value")));
     fixed.value = value["value"].get<double>();
     out.fixed.push_back(std::move(fixed));
   }
@@ -115,7 +117,8 @@ Status read_fixed(const Json& json, Case& out) {
 Status read_stream_parts(const Json& json, const fs::path& folder, Case& out) {
   for (const char* key : {"chunks", "state", "output"})
     if (!json.contains(key) || !json[key].is_object())
-      return Status(Code::invalid_argument, cat("want an object ", key, ", got ", kind_of(json, key)));
+      return Status(Code::invalid_argument,
+                    cat("want an object ", key, ", got ", kind_of(json, key)));
   const Json &chunks = json["chunks"], &state = json["state"];
   out.model = (folder / text_of(json, "model")).lexically_normal().string();
   out.chunks = {text_of(chunks, "input"), (folder / text_of(chunks, "file")).string()};
@@ -126,8 +129,8 @@ Status read_stream_parts(const Json& json, const fs::path& folder, Case& out) {
   out.final_state = {out.state_output, (folder / text_of(state, "final")).string(), output.rtol,
                      output.atol};
   if (text_of(state, "initial") != "zeros")
-    return Status(Code::invalid_argument, cat("state: want initial zeros, got ",
-                                              json_quote(text_of(state, "initial"))));
+    return Status(Code::invalid_argument,
+                  cat("state: want initial zeros, got ", json_quote(text_of(state, "initial"))));
   return json.contains("fixed") && json["fixed"].is_object() ? read_fixed(json["fixed"], out)
                                                              : Status();
 }
@@ -227,7 +230,8 @@ Result<std::vector<Found>> find_cases(const std::vector<std::string>& folders) {
     walk.folder(plain_path(folder));
     if (out.size() == before)
       return Status(Code::not_found,
-                    cat(folder, ": want cases (manifest.json, stream.json or test_data_set_* beside "
+                    cat(folder,
+                        ": want cases (manifest.json, stream.json or test_data_set_* beside "
                         "model.onnx) that no folder before it has, got none"));
   }
   return out;

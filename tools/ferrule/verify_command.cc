@@ -78,8 +78,9 @@ class Verifying {
              c.inputs.size() < declared.size())
         ++position;
       if (input.name.empty() && position >= declared.size())
-        return Status(Code::invalid_argument, cat("case: want at most the model's ", declared.size(),
-                                                  " inputs, got ", c.inputs.size()));
+        return Status(Code::invalid_argument,
+                      cat("case: want at most the model's ", declared.size(), " inputs, got ",
+                          c.inputs.size()));
       const std::string name = input.name.empty() ? declared[position++].name : input.name;
       FRL_LET(inputs[name], read_tensor(input.file));
     }
@@ -126,14 +127,12 @@ class Verifying {
         if (output.name == c.state_output) state = output.tensor;
         if (output.name != c.outputs[0].name) continue;
         const Bytes bytes = output.tensor.bytes();
-        if (at + bytes.size() > all.bytes().size())
-          return too("more");
+        if (at + bytes.size() > all.bytes().size()) return too("more");
         std::memcpy(all.mutable_data() + at, bytes.data(), bytes.size());
         at += bytes.size();
       }
     }
-    if (at != all.bytes().size())
-      return too("less");
+    if (at != all.bytes().size()) return too("less");
     outcome.passed = true;
     FRL_LET(const auto compiled, session->compile(inputs));
     outcome.n_kernels = count_kernels(*compiled->executable);
@@ -215,7 +214,8 @@ std::vector<Judged> run_cases(const std::vector<Found>& cases,
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     progress.show("");
-    if (!listed) print_case(found.a_case, outcome, ms, arguments.has("--json"), first), first = false;
+    if (!listed)
+      print_case(found.a_case, outcome, ms, arguments.has("--json"), first), first = false;
     out.push_back({found.a_case.name, outcome.passed, found.a_case.is_stream(), listed});
   }
   return out;
@@ -233,8 +233,8 @@ struct Floor {
     });
   }
   std::string want() const {
-    return cat("at least ", least, streams ? " streams" : " cases",
-               folder.empty() ? "" : " below ", folder);
+    return cat("at least ", least, streams ? " streams" : " cases", folder.empty() ? "" : " below ",
+               folder);
   }
 
  private:
@@ -287,9 +287,8 @@ Result<std::vector<Found>> collect(const Arguments& arguments) {
 int conclude(const std::vector<Judged>& cases, const std::vector<Floor>& floors, bool json) {
   const Floor passed, streams{"", true};
   const int64_t n_passed = passed.count(cases);
-  const int64_t n_failed = std::count_if(cases.begin(), cases.end(), [](const Judged& c) {
-    return !c.passed && !c.listed;
-  });
+  const int64_t n_failed = std::count_if(cases.begin(), cases.end(),
+                                         [](const Judged& c) { return !c.passed && !c.listed; });
   std::string missed;
   for (const Floor& floor : floors)
     if (const int64_t n = floor.count(cases); n < floor.least)
@@ -300,9 +299,9 @@ int conclude(const std::vector<Judged>& cases, const std::vector<Floor>& floors,
   else
     print_text(cat(missed, n_passed, " passed, ", n_failed, " failed\n"));
   if (n_passed + n_failed == 0)
-    return complain(Status(Code::invalid_argument,
-                           cat("verify: want a case that may pass, got ", cases.size(),
-                               " that --known lists as failing")));
+    return complain(
+        Status(Code::invalid_argument, cat("verify: want a case that may pass, got ", cases.size(),
+                                           " that --known lists as failing")));
   return n_failed == 0 && missed.empty() ? kFine : kBadResult;
 }
 
