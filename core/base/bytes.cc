@@ -34,7 +34,8 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   }
   if (!S_ISREG(facts.st_mode)) {
     ::close(fd);
-    return Status(Code::not_found, cat(path, ": want a regular file"));
+    return Status(Code::not_found, cat(path, ": want a regular file, got ",
+                                       S_ISDIR(facts.st_mode) ? "a folder" : "a device or pipe"));
   }
   MappedFile file;
   const size_t size = size_t(facts.st_size);

@@ -82,6 +82,11 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return found;
 }
 
+std::string near_text(std::string_view word, std::span<const std::string> candidates) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? near : cat("; did you mean ", near);
+}
+
 namespace {
 
 // Length of the well-formed UTF-8 sequence at the start of `text`, or 0.

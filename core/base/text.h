@@ -48,8 +48,10 @@ std::vector<std::string> split(std::string_view text, char at);
 std::string_view trim(std::string_view text);
 
 // The candidate with the least edit distance to `word`, if that is at most a third of its length
-// (and at least one edit); empty otherwise. For "did you mean".
+// (and at least one edit); empty otherwise.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
+// "; did you mean NAME", or nothing where none is near.
+std::string near_text(std::string_view word, std::span<const std::string> candidates);
 
 // Quotes, backslashes and control characters escaped as JSON wants; invalid UTF-8 becomes U+FFFD.
 std::string json_quote(std::string_view text);

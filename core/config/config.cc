@@ -46,9 +46,8 @@ std::vector<std::string> as_list(const std::string& value) {
 Status unknown_key(const std::string& key) {
   std::vector<std::string> names;
   for (const KeyRow& row : kKeys) names.push_back(row.name);
-  std::string near = nearest(key, names);
-  return Status(Code::invalid_argument, cat("key ", key, ": want a known key",
-                                            near.empty() ? "" : cat("; did you mean ", near)));
+  return Status(Code::invalid_argument,
+                cat("key ", key, ": want a known key", near_text(key, names)));
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ Status Config::check(const std::string& key, const Setting& setting) const {
   const KeyRow* row = find_key(key);
   if (!row && key.rfind(kPluginPrefix, 0) != 0) return unknown_key(key);
   if (!row)
-    return key.rfind('.') > kPluginPrefix.size()
+    return key.rfind('.') > kPluginPrefix.size() && !key.ends_with('.')
                ? Status()
                : Status(Code::invalid_argument, cat("key ", key, ": want plugin.ID.KEY"));
   const std::string value = setting.values.size() == 1 ? setting.values[0] : join(setting.values);
@@ -79,6 +78,9 @@ Status Config::check(const std::string& key, const Setting& setting) const {
                   cat("key ", key, ": want ", want, ", got ", json_quote(value)));
   };
   if (row->kind != KeyKind::list && setting.values.size() != 1) return wrong("one value");
+  if (row->kind == KeyKind::list)
+    for (const std::string& element : setting.values)
+      if (element.empty()) return wrong("no empty text in the list");
   if (row->kind == KeyKind::integer) {
     const auto number = parse_int(value);
     if (!number || *number < 0) return wrong("an integer of 0 or more");
@@ -120,6 +122,8 @@ Status Config::set_list(const std::string& key, std::vector<std::string> values,
 Status Config::add_file(const std::string& path) {
   std::error_code code;
   const auto size = fs::file_size(path, code);
+  if (code == std::errc::is_a_directory)
+    return Status(Code::not_found, cat(path, ": want a file, got a folder"));
   if (code) return Status(Code::not_found, cat(path, ": ", code.message()));
   if (size > kMostFileBytes)
     return Status(Code::out_of_limits, cat(path, ": want at most ", int64_t(kMostFileBytes),
@@ -166,6 +170,9 @@ const std::vector<std::string>& Config::list(std::string_view key) const {
 const std::string& Config::text(std::string_view key) const { return list(key)[0]; }
 int64_t Config::integer(std::string_view key) const { return *parse_int(text(key)); }
 bool Config::boolean(std::string_view key) const { return text(key) == "true"; }
+const std::string& Config::origin(std::string_view key) const {
+  return settings_.find(key)->second.origin;
+}
 
 std::map<std::string, std::map<std::string, std::string>> Config::plugin_settings() const {
   std::map<std::string, std::map<std::string, std::string>> out;

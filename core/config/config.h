@@ -27,6 +27,7 @@ std::span<const KeyRow> config_keys();
 struct Setting {
   std::vector<std::string> values;  // one, but for lists
   std::string origin;               // "built-in", "ferrule.toml:3", "flag --threads"
+  bool is_flag() const { return origin.starts_with("flag "); }
 };
 
 // Where ferrule keeps what it can make again: in XDG_CACHE_HOME, else in .cache of the user's home.
@@ -62,6 +63,7 @@ class Config {
   const std::vector<std::string>& list(std::string_view key) const;
   int64_t integer(std::string_view key) const;
   bool boolean(std::string_view key) const;
+  const std::string& origin(std::string_view key) const;
   // What the config says to each plugin: id -> key -> value.
   std::map<std::string, std::map<std::string, std::string>> plugin_settings() const;
 

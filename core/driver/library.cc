@@ -36,7 +36,7 @@ Result<Library> Library::load(const std::string& path, const Inspection& inspect
   if (!library->is_loaded()) {
     const char* text = ::dlerror();
     return Status(Code::incompatible,
-                  cat("load: ", text ? text : code.message().c_str(),
+                  cat(text ? text : code.message().c_str(),
                       inspection.needed.empty() ? "" : "; it needs ", join(inspection.needed)));
   }
   Library out;

@@ -67,9 +67,11 @@ std::vector<std::string> discover(const std::string& folder, bool optional,
 // A file that others may write could be replaced between inspection and load.
 Status check_file(const std::string& path) {
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0)
-    return Status(Code::not_found, errno == ENOENT ? "file: the link leads nowhere"
-                                                   : cat("file: ", std::strerror(errno)));
+  if (::stat(path.c_str(), &facts) != 0) {
+    const bool link = errno == ENOENT && ::lstat(path.c_str(), &facts) == 0;
+    return Status(Code::not_found,
+                  link ? "file: the link leads nowhere" : cat("file: ", std::strerror(errno)));
+  }
   if (!S_ISREG(facts.st_mode))
     return Status(Code::incompatible, "file: want a regular file, got a folder or device");
   if (facts.st_mode & S_IWOTH)
@@ -177,9 +179,8 @@ class Loading {
     for (const Driver::Option& option : driver.options()) keys.push_back(option.key);
     for (const auto& [key, value] : settings) {
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      const std::string near = nearest(key, keys);
-      return Status(Code::invalid_argument, cat("option ", key, ": want one of ", join(keys),
-                                                near.empty() ? "" : cat("; did you mean ", near)));
+      return Status(Code::invalid_argument,
+                    cat("option ", key, ": want one of ", join(keys), near_text(key, keys)));
     }
     return {};
   }

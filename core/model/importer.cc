@@ -101,8 +101,8 @@ Status Importer::add_inputs(Scope& scope) {
 }
 
 Status Importer::run() {
-  FRL_TRY(survey(model_, functions_));
   const ImportRequest& request = state_.request;
+  FRL_TRY(survey(model_, functions_, request.limits.n_nodes));
   const onnx::GraphProto& graph = model_.proto().graph;
   const Frame frame{&model_.proto().opsets, {}, {}};
   Scope scope{nullptr, &root_, &frame, 0, {}, {}, {}};

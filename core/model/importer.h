@@ -101,7 +101,8 @@ class Functions {
 constexpr int kMostNested = 64;
 
 // Everything in the whole model that no rule is for, in one error.
-Status survey(const Model& model, const Functions& functions);
+//   errors  also out_of_limits where the nodes are more with each call of a function written out
+Status survey(const Model& model, const Functions& functions, int64_t most_nodes);
 
 // The nodes that `wanted` needs, each after those whose results it uses.
 //   errors  invalid_argument for cycles and for names that are given twice

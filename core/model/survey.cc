@@ -9,11 +9,13 @@ namespace ferrule {
 namespace {
 
 constexpr size_t kMostNamed = 40;
+// A Loop's body may be imported for a scan, unrolled, for a while, and unrolled again.
+constexpr int64_t kWaysOfLoop = 4;
 
 class Survey {
  public:
-  Survey(const Model& model, const Functions& functions)
-      : model_(model.proto()), functions_(functions) {}
+  Survey(const Model& model, const Functions& functions, int64_t most_nodes)
+      : model_(model.proto()), functions_(functions), most_nodes_(most_nodes) {}
 
   Status run(const Model& model) {
     for (const ModelValue& input : model.inputs())
@@ -56,6 +58,7 @@ class Survey {
     const std::string label =
         cat("node '", !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0],
             "' (", node.op, ", ", domain, "opset ", opset, ")");
+    FRL_TRY(count(1, label));
     if (const onnx::FunctionProto* called = functions_.find(node))
       return function(*called, label, depth);
     const ImportRow* row = find_row(node.domain, node.op, opset);
@@ -69,23 +72,42 @@ class Survey {
       if (!is_known && attribute.name != "consumed_inputs")
         note(cat(label, ": attribute '", attribute.name, "'"));
       if (attribute.tensor) tensor(*attribute.tensor, label);
-      if (attribute.graph) FRL_TRY(graph(*attribute.graph, opsets, depth + 1));
+      if (attribute.graph) FRL_TRY(body(*attribute.graph, opsets, depth, node.op, label));
     }
     return {};
+  }
+
+  Status body(const onnx::GraphProto& body, const Opsets& opsets, int depth, std::string_view op,
+              const std::string& label) {
+    const int64_t before = n_nodes_;
+    FRL_TRY(graph(body, opsets, depth + 1));
+    return op == "Loop" ? count((kWaysOfLoop - 1) * (n_nodes_ - before), label) : Status();
+  }
+
+  // Calls double from function to function in a file of a few lines: the sum is known before any
+  // of them is imported.
+  Status count(int64_t n_more, const std::string& label) {
+    n_nodes_ += n_more;
+    if (n_nodes_ <= most_nodes_) return {};
+    return Status(Code::out_of_limits, cat(label, ": want at most ", most_nodes_,
+                                           " nodes with the calls of functions written out, got ",
+                                           n_nodes_, " up to here"));
   }
 
   Status function(const onnx::FunctionProto& function, const std::string& label, int depth) {
     if (depth >= kMostNested)
       return Status(Code::out_of_limits,
                     cat(label, ": want at most ", kMostNested, " nested bodies and calls"));
-    auto [state, is_new] = states_.emplace(&function, true);
-    if (!is_new && state->second)
+    constexpr int64_t kOpen = -1;
+    const auto [called, is_new] = n_called_.emplace(&function, kOpen);
+    if (!is_new && called->second == kOpen)
       return Status(Code::invalid_argument, cat(label, ": want no cycle of calls, got function '",
                                                 function.name, "' in itself"));
-    if (!is_new) return {};
+    if (!is_new) return count(called->second, label);
+    const int64_t before = n_nodes_;
     for (const onnx::NodeProto& each : function.nodes)
       FRL_TRY(node(each, function.opsets, depth + 1));
-    states_[&function] = false;
+    n_called_[&function] = n_nodes_ - before;
     return {};
   }
 
@@ -93,13 +115,15 @@ class Survey {
   const Functions& functions_;
   std::vector<std::string> found_;
   size_t n_unnamed_ = 0;
-  std::unordered_map<const void*, bool> states_;  // by function: being looked at
+  const int64_t most_nodes_;
+  int64_t n_nodes_ = 0;
+  std::unordered_map<const void*, int64_t> n_called_;  // by function: the nodes of one call
 };
 
 }  // namespace
 
-Status survey(const Model& model, const Functions& functions) {
-  return Survey(model, functions).run(model);
+Status survey(const Model& model, const Functions& functions, int64_t most_nodes) {
+  return Survey(model, functions, most_nodes).run(model);
 }
 
 const ImportRow* find_row(std::string_view domain, std::string_view op, int64_t opset) {

@@ -1,6 +1,7 @@
 #include "core/place/lock.h"
 
 #include <filesystem>
+#include <set>
 
 #include "core/base/bytes.h"
 #include "core/base/text.h"
@@ -51,10 +52,10 @@ bool PlacementLock::insert(std::string key, std::string value) {
 }
 
 Status PlacementLock::read_line(std::string_view text) {
-  const auto wrong = [&](std::string_view want) {
+  const auto wrong = [&](std::string_view want, const std::string& near = {}) {
     const auto shown = text.substr(0, kMostShown);
-    return Status(Code::invalid_argument,
-                  cat("want ", want, ", got ", shown, shown.size() < text.size() ? "..." : ""));
+    return Status(Code::invalid_argument, cat("want ", want, ", got ", shown,
+                                              shown.size() < text.size() ? "..." : "", near));
   };
   const std::vector<std::string> words = words_of(text);
   if (words.empty()) return {};
@@ -65,7 +66,8 @@ Status PlacementLock::read_line(std::string_view text) {
   if (!(device && has_form(key, "wq") && !value.empty()) &&
       !(node && has_form(key, "wwnq") && has_form(value, "q")))
     return wrong("device \"ID\" = IDENTITY or node OP NUMBER \"NAMES\" = \"ID\"");
-  if (node && !find(device_key(value[0]))) return wrong("a device that has a line above");
+  if (node && !find(device_key(value[0])))
+    return wrong("a device that has a line above", near_text(value[0], device_ids()));
   if (!insert(join(key, " "), join(value, " "))) return wrong("each device and node once");
   return {};
 }
@@ -106,6 +108,21 @@ Status PlacementLock::write(const std::string& path) const { return replace_file
 const std::string* PlacementLock::find(const std::string& key) const {
   const auto found = number_.find(key);
   return found == number_.end() ? nullptr : &lines_[found->second].value;
+}
+
+std::vector<std::string> PlacementLock::device_ids() const {
+  std::vector<std::string> out;
+  for (const Line& line : lines_)
+    if (line.key.starts_with("device ")) out.push_back(line.key.substr(device_key("").size()));
+  return out;
+}
+
+std::vector<std::string> PlacementLock::nodes_but(std::span<const std::string> known) const {
+  const std::set<std::string_view> names(known.begin(), known.end());
+  std::vector<std::string> out;
+  for (const Line& line : lines_)
+    if (line.key.starts_with("node ") && !names.contains(line.key)) out.push_back(line.key);
+  return out;
 }
 
 bool PlacementLock::add(const Placement& placement, std::span<const Target> targets,

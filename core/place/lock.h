@@ -10,6 +10,7 @@
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <string_view>
 
 #include "core/place/place.h"
@@ -30,6 +31,8 @@ class PlacementLock {
 
   // What stands behind a key's =; null if it has no line.
   const std::string* find(const std::string& key) const;
+  // Keys of the nodes' lines, without those in `known`.
+  std::vector<std::string> nodes_but(std::span<const std::string> known) const;
   // Takes in the nodes of a placement that it does not hold yet, and the devices. True if any.
   bool add(const Placement& placement, std::span<const Target> targets, const std::string& scope);
 
@@ -44,6 +47,7 @@ class PlacementLock {
     std::string key, value;
   };
   Status read_line(std::string_view text);
+  std::vector<std::string> device_ids() const;      // quoted
   bool insert(std::string key, std::string value);  // false: the key has a line already
 
   std::string name_;

@@ -71,6 +71,7 @@ class Placing {
 
  private:
   static constexpr int32_t kNoItem = -1, kNoTraffic = -1;
+  static constexpr size_t kMostNear = 8;  // faults for which the nearest line is looked for
 
   const Node& node(size_t i) const { return graph_.node(NodeId(i)); }
   PlacedNode& placed(size_t i) { return out_.nodes[i]; }
@@ -116,17 +117,20 @@ class Placing {
   Status follow_lock() {
     const PlacementLock& lock = *pinned_.lock;
     const std::vector<std::string> keys = lock_keys(out_.nodes, pinned_.scope);
-    std::vector<std::string> faults;
+    const std::vector<std::string> others = lock.nodes_but(keys);
+    std::vector<std::string> faults, ids;
+    for (const Target& target : targets_) ids.push_back(json_quote(target.id));
     for (size_t i = 0; i < keys.size(); ++i) {
       if (keys[i].empty()) continue;
       const std::string* id = lock.find(keys[i]);  // quoted
       if (!id && !lock.complete()) continue;
-      size_t t = 0;
-      while (id && t < targets_.size() && json_quote(targets_[t].id) != *id) ++t;
+      const size_t t = id ? size_t(std::find(ids.begin(), ids.end(), *id) - ids.begin()) : 0;
       if (!id)
-        faults.push_back(cat(keys[i], ": no line"));
-      else if (t == targets_.size())
-        faults.push_back(cat(keys[i], ": ", *id, " is not among the targets"));
+        faults.push_back(
+            cat(keys[i], ": no line", faults.size() < kMostNear ? near_text(keys[i], others) : ""));
+      else if (t == ids.size())
+        faults.push_back(cat(keys[i], ": want one of the targets ", join(ids), ", got ", *id,
+                             near_text(*id, ids)));
       else if (const Option& option = placed(i).options[t]; option.support == Support::refused)
         faults.push_back(cat(keys[i], ": ", *id, ": ", option.refusal.text));
       else

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/session/calibrated.h"
+#include "core/session/names.h"
 
 namespace ferrule {
 namespace {
@@ -170,6 +171,19 @@ uint32_t compute_of(const std::string& name) {
   return name == "bf16x3" ? FRL_COMPUTE_BF16X3 : FRL_COMPUTE_IEEE;
 }
 
+// Lines of the lock for nodes that the model has not. Another form of it may have them.
+std::string strange_lines(const Executable& executable, const CompileContext& context) {
+  const auto lock = context.lock ? context.lock->lock() : nullptr;
+  if (!lock || !lock->complete()) return {};
+  PlacementLock own;
+  add_placements(own, executable, context.targets);
+  const auto nodes = own.nodes_but({}), strange = lock->nodes_but(nodes);
+  if (strange.empty()) return {};
+  return cat(lock->name(), ": want lines for nodes of this form, got ", strange.size(),
+             " of none: ", strange[0], strange.size() > 1 ? " and others" : "",
+             near_text(strange[0], nodes));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Kernel>> KernelCache::kernel(const std::shared_ptr<Device>& device,
@@ -192,12 +206,9 @@ Result<FuseOptions> fuse_options(const Config& config) {
   for (const Pass* pass : all_passes())
     if (!pass->mandatory) names.push_back(pass->name);
   for (const std::string& name : config.list("passes.off")) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      const std::string near = nearest(name, names);
-      return Status(Code::invalid_argument,
-                    cat("passes.off: want passes that may be left out (", join(names), "), got ",
-                        name, near.empty() ? "" : cat("; did you mean ", near)));
-    }
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return unknown_name(config, "passes.off",
+                          cat("passes that may be left out (", join(names), ")"), name, names);
     options.passes_off.insert(name);
   }
   options.fusion = config.boolean("fusion.enabled");
@@ -242,6 +253,7 @@ Result<CompileContext> make_compile_context(const Runtime& runtime) {
     FRL_LET(context.lock, LockFile::open(path, renew));
   }
   context.check_plans = runtime.check_plans();
+  context.warn = [&runtime](const std::string& text) { runtime.log(1, "session", text); };
 #ifndef NDEBUG
   context.check_plans = true;
 #endif
@@ -254,6 +266,8 @@ Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const Compi
   if (context.lock)
     FRL_TRY(context.lock->keep(
         [&](PlacementLock& lock) { return add_placements(lock, *executable, context.targets); }));
+  const std::string text = strange_lines(*executable, context);
+  if (context.warn && !text.empty()) context.warn(text);
   return executable;
 }
 

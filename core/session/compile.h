@@ -40,6 +40,7 @@ struct CompileContext {
   std::shared_ptr<KernelCache> kernels = std::make_shared<KernelCache>();
   std::shared_ptr<LockFile> lock;  // null: costs alone decide
   bool check_plans = false;
+  std::function<void(const std::string&)> warn;  // takes sentences that are no errors; may be empty
 };
 
 // Opens the allowed devices and reads the options out of the config.

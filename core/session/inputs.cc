@@ -24,9 +24,7 @@ std::vector<std::string> names_of(const std::vector<ModelValue>& values) {
 std::string unknown(const char* what, const std::string& name,
                     const std::vector<ModelValue>& values) {
   const auto names = names_of(values);
-  const std::string near = nearest(name, names);
-  return cat(what, ": want one of ", join(names), ", got ", name,
-             near.empty() ? "" : cat("; did you mean ", near));
+  return cat(what, ": want one of ", join(names), ", got ", name, near_text(name, names));
 }
 
 std::string dims_text(const ModelValue& value) {

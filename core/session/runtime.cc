@@ -1,8 +1,9 @@
-#include "core/session/runtime.h"
+#include "core/session/compile.h"
 
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/session/names.h"
 
 namespace ferrule {
 
@@ -13,7 +14,8 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const Config& config,
   runtime->check_plans_ = options.check_plans;
   const int64_t threads = config.integer("threads.count");
   if (threads > 4096)
-    return Status(Code::invalid_argument, cat("threads.count: want at most 4096, got ", threads));
+    return Status(Code::invalid_argument, cat("threads.count: want at most 4096, got ", threads))
+        .within(config.origin("threads.count"));
   runtime->team_ = std::make_shared<Team>(threads ? uint32_t(threads) : available_processors());
   LoadPolicy policy;
   policy.folders = runtime->searched_ = config.list("plugins.folders");
@@ -27,6 +29,9 @@ Result<std::shared_ptr<Runtime>> Runtime::open(const Config& config,
   runtime->list_devices();
   runtime->log_ = options.log;
   runtime->log_verdicts();
+  FRL_TRY(fuse_options(config).status());
+  FRL_TRY(check_plugin_names(config, runtime->verdicts(),
+                             [&](const std::string& text) { runtime->log(1, "config", text); }));
   return runtime;
 }
 
@@ -84,7 +89,9 @@ Status Runtime::check_settings() const {
 
 // A device that the config names.
 Result<const DeviceEntry*> Runtime::target(const std::string& key, const std::string& id) const {
-  const auto no = [](std::string text) { return Status(Code::no_device, std::move(text)); };
+  const auto no = [&](std::string text) {
+    return Status(Code::no_device, cat(key, ": ", text)).within(config_.origin(key));
+  };
   std::vector<std::string> ids, alike;
   for (const DeviceEntry& entry : devices_) {
     ids.push_back(entry.id);
@@ -92,18 +99,16 @@ Result<const DeviceEntry*> Runtime::target(const std::string& key, const std::st
     if (!id.empty() && entry.id[0] == id[0]) alike.push_back(entry.id);
   }
   const DeviceEntry* entry = find(id);
-  if (!entry) {
-    const std::string near = nearest(id, alike);
-    return no(cat(key, ": want one of ",
-                  ids.empty() ? cat("none (no plugin gave a device; searched ",
-                                    searched_.empty() ? "nothing" : join(searched_), ")")
-                              : join(ids),
-                  ", got ", id, near.empty() ? "" : cat("; did you mean ", near)));
-  }
+  if (!entry)
+    return unknown_name(config_, key,
+                        ids.empty() ? cat("a device (no plugin gave one; searched ",
+                                          searched_.empty() ? "nothing" : join(searched_), ")")
+                                    : cat("one of ", join(ids)),
+                        id, alike, Code::no_device);
   if (entry->row().state == FRL_DEVICE_ABSENT)
-    return no(cat(key, ": ", id, " is absent: ", entry->row().reason_text));
+    return no(cat(id, " is absent: ", entry->row().reason_text));
   if (entry->row().state == FRL_DEVICE_PROFILE)
-    return no(cat(key, ": ", id, " is a profile, which can be planned for but not run"));
+    return no(cat(id, " is a profile, which can be planned for but not run"));
   return entry;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/graph/places.h"
 #include "core/session/inputs.h"
 
 namespace ferrule {
@@ -41,7 +42,9 @@ Result<std::shared_ptr<const Compiled>> Session::compile(const NamedTensors& inp
 }
 
 // The model is imported for exact shapes; inputs that the import wants by value join the key.
-Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors& inputs) {
+Result<Imported> Session::import_form(const NamedTensors& inputs) {
+  std::optional<Imported> ready = std::exchange(imported_, std::nullopt);
+  if (ready && imported_key_ == form_key(inputs, value_inputs_)) return std::move(*ready);
   ImportRequest request;
   request.states = options_.states, request.outputs = options_.outputs;
   request.parameters = parameters_, request.droppable = options_.droppable;
@@ -52,20 +55,36 @@ Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors
       if (const auto found = inputs.find(name); found != inputs.end())
         request.values[name] = found->second;
     imported = import_model(model_, request);
-    FRL_TRY(imported.status());
-    if (imported->wanted_values.empty()) break;
+    if (!imported.ok() || imported->wanted_values.empty()) return imported;
     const size_t before = value_inputs_.size();
     value_inputs_.insert(imported->wanted_values.begin(), imported->wanted_values.end());
     if (value_inputs_.size() == before)
       return Status(Code::internal,
                     cat("import: asks again for the values of ", join(imported->wanted_values)));
   }
+}
+
+Result<std::shared_ptr<const Compiled>> Session::compile_form(const NamedTensors& inputs) {
+  FRL_LET(Imported imported, import_form(inputs));
   auto compiled = std::make_shared<Compiled>();
-  for (ValueId id : imported->graph.inputs())
-    compiled->inputs.push_back(imported->graph.value(id).name);
+  for (ValueId id : imported.graph.inputs())
+    compiled->inputs.push_back(imported.graph.value(id).name);
   compiled->value_inputs.assign(value_inputs_.begin(), value_inputs_.end());
-  FRL_LET(compiled->executable, compile_graph(std::move(imported->graph), context_));
+  FRL_LET(compiled->executable, compile_graph(std::move(imported.graph), context_));
   return std::shared_ptr<const Compiled>(std::move(compiled));
+}
+
+Result<std::map<std::string, int64_t>> Session::count_places(const NamedTensors& inputs) {
+  FRL_TRY(check_model_inputs(model_, options_.states, inputs));
+  std::lock_guard lock(mutex_);
+  FRL_LET(imported_, within_memory([&] { return import_form(inputs); }));
+  imported_key_ = form_key(inputs, value_inputs_);
+  const Graph& graph = imported_->graph;
+  const std::vector<int64_t> places = ferrule::count_places(graph);
+  std::map<std::string, int64_t> out;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (places[i] != kAnyPlace) out[graph.value(graph.inputs()[i]).name] = places[i];
+  return out;
 }
 
 Status Session::set_parameter(const std::string& name, Tensor value) {
@@ -78,7 +97,7 @@ Status Session::set_parameter(const std::string& name, Tensor value) {
                     cat("parameter ", name, ": want ", to_string(old.type()), ", got ",
                         to_string(value.type())));
     parameters_[name] = std::move(value);
-    forms_.clear();
+    forms_.clear(), imported_.reset();
     return {};
   }
   return Status(Code::not_found, cat("parameter ", name, ": want one of the model's initialisers"));

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,11 @@ class Session : public std::enable_shared_from_this<Session> {
   //   thread  any; the same form for everybody
   Result<std::shared_ptr<const Compiled>> compile(const NamedTensors& inputs);
 
+  // How many places the elements of each input choose among (token ids: the rows of their table),
+  // for inputs of these shapes; no entry for those that name none.
+  //   errors  those of the import
+  Result<std::map<std::string, int64_t>> count_places(const NamedTensors& inputs);
+
   // Sets an initialiser of the model anew. The next compile() or run() sees it, and so does all
   // that was made of it: folded constants, weights laid side by side, packs. A run that has begun
   // keeps the old one.
@@ -101,6 +107,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::shared_ptr<const Compiled> compiled;
     uint64_t last_used = 0;
   };
+  Result<Imported> import_form(const NamedTensors& inputs);
   Result<std::shared_ptr<const Compiled>> compile_form(const NamedTensors& inputs);
 
   std::shared_ptr<Runtime> runtime_;
@@ -112,6 +119,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<Form> forms_;
   std::map<std::string, Tensor> parameters_;  // those that were set
   uint64_t clock_ = 0;
+  // What count_places() imported, for the form that is most likely next.
+  std::string imported_key_;
+  std::optional<Imported> imported_;
   std::mutex pool_mutex_;
   std::vector<std::unique_ptr<Stream>> pool_;
 };

@@ -24,11 +24,25 @@ std::string manifest(const std::string& rest) {
          rest + "}]}";
 }
 
+// y = t[x] with three rows in t, the last one 1, the others 0.
+std::string gathering() {
+  using onnx_file::bytes, onnx_file::number, onnx_file::value;
+  const std::string table = number(1, 3) + number(1, 1) + number(2, 1) + bytes(8, "t") +
+                            bytes(9, std::string("\0\0\0\0\0\0\0\0\0\0\x80\x3f", 12));
+  const std::string node = bytes(1, "t") + bytes(1, "x") + bytes(2, "y") + bytes(4, "Gather");
+  return number(1, 8) +
+         bytes(7, bytes(2, "g") + bytes(5, table) + value(11, "x", {"64"}, 7) + bytes(1, node) +
+                      value(12, "y", {"64", "1"})) +
+         bytes(8, bytes(1, "") + number(2, 17));
+}
+
 void fill(const Scratch& s) {
   using onnx_file::model;
   s.file("two.onnx", model({"2"}, {{"Relu", "a/b"}, {"Neg", "a_b"}}));
   s.file("open.onnx", model({"batch", "1", "height", "width"}, {{"Relu", "y"}}));
   s.file("bf16.onnx", model({"2"}, {{"Identity", "y"}}, 16));
+  s.file("gather.onnx", gathering());
+  s.file("mask.onnx", model({"64"}, {{"Identity", "y"}}, 7));
   s.file("escape.onnx", model({"2"}, {{"\x1b[31mRed" + std::string(5000, 'x'), "y"}}));
   s.file("x.npy", npy(header("<f4"), kFloats));
   s.file("minus_x.npy", npy(header("<f4"), std::string("\0\0\x80\xbf\0\0\0\x40", 8)));
@@ -40,12 +54,18 @@ void fill(const Scratch& s) {
   s.file("short.npy", npy(header("<f4", "(3,)"), kFloats));
   s.file("b16.npy", npy(header("<V2"), std::string("\x80\x3f\0\xc0", 4)));
   s.file("good/manifest.json", manifest(""));
+  s.file("better/manifest.json", manifest(""));
+  s.file("refused/manifest.json", "[{\"file\": \"a.onnx\"}]");
+  s.file("hollow/readme", "");
+  s.file("known.txt", "syntax is no JSON\n");
   s.file("text_rtol/manifest.json", manifest(", \"rtol\": \"x\""));
   s.file("null_rtol/manifest.json", manifest(", \"rtol\": null"));
   s.file("syntax/manifest.json", "{\n \"model\": oops\n}");
   s.file("data/test_data_set_0/output_0.pb", "");
   s.file("binary.txt", std::string("a b\0c", 5));
   s.file("plugins,more/readme", "");
+  s.file("shared.toml", "[plugins]\ndeny = [\"gpu.so\"]\n[plugin.\"org.ferrule.gpu\"]\nx = 1\n");
+  s.file("demand.toml", "targets.order = [\"cpp\"]\n");
   std::filesystem::create_symlink("loop", s.path() / "unreadable");
   std::filesystem::create_symlink("unreadable", s.path() / "loop");
   std::filesystem::create_directories(s.path() / "folder_loop");
@@ -119,6 +139,10 @@ const Row kUsage[] = {
     {"config show --set 'gate.mode=\"never\"'", 0, "gate.mode = never", ""},
     {"config show --set 'plugins.deny=[\"a'", 2, "", "want a TOML list or a quoted text, got [\"a"},
     {"config show --plugins plugins,more", 0, "/plugins,more\n", ""},
+    {"config show --set passes.off=nope", 2, "", "flag --set: passes.off: want passes that may be left out"},
+    {"config show --config plugins,more", 2, "", "plugins,more: want a file, got a folder"},
+    {"config show --threads x", 2, "", "ferrule: --threads: key threads.count: want an integer of 0 or more"},
+    {"config show --threads 5000 && $F devices --threads 5000", 2, "", "flag --threads: threads.count: want at most 4096, got 5000"},
     {"config hide", 2, "", "config: want show, got hide"},
     {"config show --config missing.toml", 2, "", "ferrule: missing.toml: No such file"},
 };
@@ -140,7 +164,9 @@ INSTANTIATE_TEST_SUITE_P(Stdout, Cli, testing::ValuesIn(kStdout));
 
 const Row kInputs[] = {
     {"run two.onnx --input x=fifo.npy", 2, "", "fifo.npy: want a regular file"},
-    {"run fifo.npy", 2, "", "fifo.npy: want a regular file"},
+    {"run fifo.npy", 2, "", "fifo.npy: want a regular file, got a device or pipe"},
+    {"run good", 2, "", "good: want a regular file, got a folder"},
+    {"run two.onnx --random-inputs 99999999999999999999", 2, "", "--random-inputs: want an integer of 64 bits, got 9999"},
     {"run two.onnx --input x=big.npy", 2, "", "big.npy: npy: want little-endian numbers, got type >f4"},
     {"run two.onnx --input x=complex.npy", 2, "", "npy: want real numbers, got type <c8"},
     {"run two.onnx --input x=v9.npy", 2, "", "npy: want version 1 to 3, got 9"},
@@ -156,6 +182,9 @@ const Row kInputs[] = {
     {"run open.onnx --random-inputs 1 --shape x=1,1,2,-2", 2, "", "want extents of 0 or more as in [batch,1,height,width]"},
     {"run open.onnx --random-inputs 1 --shape x=99999999,1,999,2", 2, "", "want at most 4294967296 bytes to make up"},
     {"run bf16.onnx --input x=b16.npy --output-dir b16 && $F run bf16.onnx --input x=b16/y.npy", 0, "y  bf16[2]  max 1 at [0]  mean -0.5  [1, -2]\n", ""},
+    {"run gather.onnx --random-inputs 1", 0, "y  f32[64,1]  max 1 at ", ""},
+    {"explain gather.onnx", 0, "gather", ""},
+    {"run mask.onnx --random-inputs 1", 0, "y  i64[64]  max 1 at ", ""},
     {MN, 0, "  [-", ""},
     {TWO, 0, "a_b  f32[2]  max 2 at [1]  mean 0.5  [-1, 2]", ""},
     {TWO " --output-dir out && test -f out/a_b.npy && test -f out/a_b_2.npy", 0, "in out/a_b_2.npy", ""},
@@ -185,6 +214,14 @@ const Row kInputs[] = {
      "gate.mode=never",
      0, "\"choice\": \"leave\"", ""},
     {"explain two.onnx --format dot", 0, "pointwise\\ncpu\\nf32[2]", ""},
+    {"bench --fusion-table --target cpu --only nothing", 2, "", "--only: want a part of the name of a pass or case, got nothing"},
+    {"bench two.onnx --fusion-table", 2, "", "MODEL: want it without --fusion-table, got both"},
+    {"bench --fusion-table --against gate.mode=never", 2, "", "--against: want it without --fusion-table"},
+    {"bench two.onnx --only exp", 2, "", "--only: want it beside --fusion-table, got it alone"},
+    {"bench two.onnx --repeat 1 --against foo", 2, "", "ferrule: --against: want NAME=VALUE, got foo"},
+    {"bench two.onnx --repeat 1 --against gate.mod=never", 2, "", "ferrule: --against: key gate.mod: want a known key; did you mean gate.mode"},
+    {"bench two.onnx --repeat 1 --against passes.off=nope", 2, "", "ferrule: flag --against: passes.off: want"},
+    {"bench two.onnx --repeat 1 --against gate.mode=never --json", 0, "\"ratio\": ", ""},
 };
 INSTANTIATE_TEST_SUITE_P(Inputs, Cli, testing::ValuesIn(kInputs));
 
@@ -195,9 +232,22 @@ const Row kVerify[] = {
     {"verify good --rtol -1", 2, "", "--rtol: want a finite number of 0 or more, got -1"},
     {"verify good --atol nan", 2, "", "--atol: want a finite number of 0 or more, got nan"},
     {"verify good --atol inf", 2, "", "--atol: want a finite number of 0 or more, got inf"},
-    {"verify good --at-least abc", 2, "", "--at-least: want an integer of 0 or more, got abc"},
-    {"verify good --at-least -5", 2, "", "--at-least: want an integer of 0 or more, got -5"},
-    {"verify good --at-least 2", 1, "want at least 2 passed", ""},
+    {"verify good --at-least abc", 2, "", "--at-least: want an integer of 0 or more, or FOLDER=N, got abc"},
+    {"verify good --at-least -5", 2, "", "--at-least: want an integer of 0 or more, or FOLDER=N, got -5"},
+    {"verify good --at-least 2", 1, "want at least 2 cases, got 1\n1 passed, 0 failed", ""},
+    {"verify good/ better --at-least ./good=1 --at-least better/=1 --at-least 2", 0, "2 passed, 0 failed", ""},
+    {"verify good better --at-least good=2 --at-least better=1", 1, "want at least 2 cases below good, got 1\n2 passed", ""},
+    {"verify good better --at-least-streams good=1 --json", 1, "\"enough\": false", ""},
+    {"verify good better --at-least-streams better=1", 1, "want at least 1 streams below better, got 0", ""},
+    {"verify good --at-least god=1", 2, "", "--at-least: want one of the folders good, got god; did you mean good"},
+    {"verify good --at-least good=", 2, "", "want an integer of 0 or more, or FOLDER=N, got good="},
+    {"verify hollow", 2, "", "hollow: want cases (manifest.json, "},
+    {"verify good hollow", 2, "", "hollow: want cases (manifest.json, "},
+    {"verify refused", 2, "", "refused: want cases (manifest.json, "},
+    {"verify good ./good/", 2, "", "./good/: want cases (manifest.json, stream.json or test_data_set_* beside model.onnx) that no folder before it has, got none"},
+    {"verify missing", 2, "", "missing: want a folder, got No such file or directory"},
+    {"verify x.npy", 2, "", "x.npy: want a folder, got a file"},
+    {"verify syntax --known known.txt", 2, "0 passed, 0 failed", "verify: want a case that may pass, got 1 that --known lists as failing"},
     {"verify good --known binary.txt", 2, "", "binary.txt: want NAME REASON a line, got a b\\x00c"},
     {"verify good --known good", 2, "", "--known: good: want a regular file"},
     {"verify text_rtol", 1, "outputs: rtol: want a finite number of 0 or more, got \"x\"", ""},
@@ -213,8 +263,21 @@ INSTANTIATE_TEST_SUITE_P(Verify, Cli, testing::ValuesIn(kVerify));
 const Row kPlugins[] = {
     {"plugins --plugins /nope", 0, "refused  /nope\n", ""},
     {TWO " --set plugins.folders=/nope", 0, "f32[2]", "warning: loader: refused /nope at discover: folder: No such file"},
-    {"plugins --probe /nope", 2, "", "ferrule: /nope: discover: file: "},
-    {TWO " --set plugin.org.nobody.x=1", 2, "", "want the id of a plugin that was found (org.ferrule.cpu), got org.nobody"},
+    {"plugins --probe /nope", 2, "", "ferrule: /nope: discover: file: No such file or directory"},
+    {"plugins --set plugins.probe=on --set plugins.probe_ms=9223372036854775807", 0, "loaded   org.ferrule.cpu", ""},
+    {TWO " --set targets.order=,", 2, "", "--set: key targets.order: want no empty text in the list"},
+    {TWO " --set plugin.org.nobody.x=1", 2, "", "flag --set: plugin.org.nobody.x: want the id of a plugin that was found (org.ferrule.cpu), got org.nobody"},
+    {TWO " --set plugin.org.ferrule.cp.isa=best", 2, "", "got org.ferrule.cp; did you mean org.ferrule.cpu"},
+    {TWO " --set plugins.deny=cpu.os", 2, "", "flag --set: plugins.deny: want the id or file name of a plugin that was found ("},
+    {TWO " --set plugins.deny=cpu.os", 2, "", ", got cpu.os; did you mean cpu.so"},
+    {TWO " --config shared.toml", 0, "f32[2]", "warning: config: shared.toml:2: plugins.deny: want the id or file name of a plugin"},
+    {TWO " --config shared.toml", 0, "f32[2]", "warning: config: shared.toml:4: plugin.org.ferrule.gpu.x: want the id of a plugin that was found (org.ferrule.cpu), got org.ferrule.gpu; did you mean org.ferrule.cpu"},
+    {TWO " --config shared.toml --set log.level=error", 0, "f32[2]", ""},
+    {TWO " --config demand.toml", 3, "", "demand.toml:1: targets.order: want one of cpu, got cpp; did you mean cpu"},
+    {"plugins --target nope", 3, "loaded   org.ferrule.cpu", "flag --target: targets.order: want one of cpu, got nope"},
+    {"ops --set targets.also=nope", 3, "[cpu]", "flag --set: targets.also: want one of cpu, got nope"},
+    {"plugins --set passes.off=fold_identiti", 2, "", "did you mean fold_identity"},
+    {"verify good --set passes.off=nope", 2, "", "passes.off: want passes that may be left out"},
     {TWO " --set plugin.x=1", 2, "", "key plugin.x: want plugin.ID.KEY"},
     {TWO " --set plugin.org.ferrule.cpu.isa=nope", 2, "", "isa: want best, generic, avx2 or avx512, got nope"},
     {TWO " --set 'plugin.\"org.ferrule.cpu\".isa=\"generic\"'", 0, "f32[2]", ""},

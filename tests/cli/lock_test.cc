@@ -34,6 +34,7 @@ TEST_F(LockFlags, WriteFollowAndRenew) {
   EXPECT_EQ(lost.exit_code, 3);
   EXPECT_THAT(lost.err, HasSubstr("p.lock for every node, got 1 without one"));
   EXPECT_THAT(lost.err, HasSubstr("relu 0"));
+  EXPECT_THAT(lost.err, HasSubstr(": no line; did you mean node relu 0 \"not "));
   EXPECT_EQ(run("explain two.onnx --lock p.lock --lock-write").exit_code, 0);
   EXPECT_EQ(scratch_.text("p.lock"), text);
 }
@@ -66,6 +67,20 @@ TEST_F(LockFlags, MistakesAreSentences) {
   EXPECT_THAT(run("run two.onnx --lock no/folder/p.lock").err,
               HasSubstr("cannot be written: No such"));
   EXPECT_EQ(run("run two.onnx --lock .").exit_code, 2);
+}
+
+TEST_F(LockFlags, NamesThatNothingHasAreNamed) {
+  ASSERT_EQ(run("run two.onnx --lock p.lock").exit_code, 0);
+  const std::string text = scratch_.text("p.lock");
+  scratch_.file("p.lock", text + "node neg 0 \"c (Neg)\" = \"cpu\"\n");
+  const Ran strange = run("run two.onnx --lock p.lock");
+  EXPECT_EQ(strange.exit_code, 0);
+  EXPECT_THAT(strange.err,
+              HasSubstr("p.lock: want lines for nodes of this form, got 1 of none: "
+                        "node neg 0 \"c (Neg)\"; did you mean node neg 0 \"b (Neg)\""));
+  scratch_.file("p.lock", text);
+  replace("= \"cpu\"", "= \"cpo\"");
+  EXPECT_THAT(run("run two.onnx --lock p.lock").err, HasSubstr("= \"cpo\"; did you mean \"cpu\""));
 }
 
 TEST_F(LockFlags, AConfigsLockLiesBesideIt) {

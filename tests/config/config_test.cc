@@ -101,6 +101,9 @@ INSTANTIATE_TEST_SUITE_P(
                         "want plugin, calibrated, always, never, got \"sometimes\""},
                     Bad{"[fusion]\nenabled = \"yes\"\n", "want true or false"},
                     Bad{"[threads\ncount = 1\n", "f.toml:1:"},
+                    Bad{"[targets]\norder = [\"cpu\", \"\"]\n",
+                        "f.toml:2: key targets.order: want no empty text in the list"},
+                    Bad{"[plugin.\"org.x\"]\n\"\" = 1\n", "want plugin.ID.KEY"},
                     Bad{"[a.]\n", "f.toml:1:3: want a name on both sides of a dot"},
                     Bad{"[gate]\nm\xC3\xB6"
                         "de = 1\n",

@@ -92,20 +92,41 @@ TEST(Malformed, CyclesOfFunctions) {
               HasSubstr("cycle of calls"));
 }
 
+// A node that an import would stop at; what multiplies is refused before it is reached.
+const std::string kFault = build::node("Concat", {"a"}, {"b"}, build::i("axis", 7), "", 7);
+
 // Thirty functions, each calling the next one twice: a small file, a thousand million nodes.
-TEST(Malformed, FunctionsThatMultiplyAreBounded) {
+TEST(Malformed, FunctionsThatMultiplyAreCountedBeforeTheirCalls) {
   std::string calls;
   for (int n = 0; n < 30; ++n) {
     const std::string next = cat("F", n + 1);
     calls += function(cat("F", n), build::node(next, {"a"}, {"m"}, "", "own", 7) +
                                        build::node(next, {"m"}, {"b"}, "", "own", 7));
   }
-  calls += function("F30", build::node("Relu", {"a"}, {"b"}, "", "", 7));
+  const std::string file = build::model(kX + kY + build::node("F0", {"x"}, {"y"}, "", "own"), 17,
+                                        calls + function("F30", kFault));
+  const Status status = import_text(file);
+  EXPECT_EQ(status.code(), Code::out_of_limits);
+  EXPECT_THAT(status.message(), HasSubstr("(F12, own opset 1): want at most 1048576 nodes"));
   ImportRequest request;
   request.limits.n_nodes = 1000;
-  const std::string file =
-      build::model(kX + kY + build::node("F0", {"x"}, {"y"}, "", "own"), 17, calls);
   EXPECT_THAT(import_text(file, request).message(), HasSubstr("want at most 1000 nodes"));
+}
+
+// A body may be imported in several ways, each with all that is inside.
+TEST(Malformed, LoopsThatMultiplyAreCountedBeforeTheirBodies) {
+  std::string inner = build::node("Concat", {"x"}, {"v2"}, build::i("axis", 7));
+  for (int n = 0; n < 12; ++n) {
+    const std::string body =
+        build::input("i", build::kI64, {}) + build::input("go", build::kBool, {}) +
+        build::input("v", build::kF32, {2, 3}) + build::node("Identity", {"go"}, {"go2"}) + inner +
+        build::output("go2") + build::output("v2");
+    inner = build::node("Loop", {"m", "", "x"}, {"v2"}, build::graph_attribute("body", body));
+  }
+  const std::string trips =
+      build::initializer(build::tensor("m", build::kI64, {}, build::raw<int64_t>({1})));
+  EXPECT_THAT(error(kX + build::output("v2") + trips + inner),
+              HasSubstr("(Loop, opset 17): want at most 1048576 nodes"));
 }
 
 TEST(Malformed, HugeResultsAreNotMade) {

@@ -168,7 +168,7 @@ TEST(Lock, WithADeviceThatIsMissingSaysSo) {
   Graph graph = named_graph();
   const auto placement = place(graph, other, {}, {&lock, ""});
   ASSERT_FALSE(placement.ok());
-  EXPECT_THAT(placement.status().message(), HasSubstr("\"a\" is not among the targets"));
+  EXPECT_THAT(placement.status().message(), HasSubstr("want one of the targets \"c\", got \"a\""));
 }
 
 TEST(Lock, DifferencesAreALineEach) {

@@ -51,7 +51,7 @@ TEST_P(ZooProbe, HasItsOwnVerdict) {
     EXPECT_FALSE(verdict["loaded"].get<bool>());
     EXPECT_EQ(verdict["stage"], "probe");
     EXPECT_EQ(verdict["code"], "incompatible");
-    EXPECT_THAT(verdict["text"].get<std::string>(), HasSubstr(row.text));
+    EXPECT_THAT(verdict["text"].get<std::string>(), testing::StartsWith(row.text));
   }
   EXPECT_TRUE(bad);
   // 500 ms may be too short for cpu on a busy machine, so its verdict is asked for elsewhere.
@@ -59,15 +59,15 @@ TEST_P(ZooProbe, HasItsOwnVerdict) {
 }
 
 constexpr Row kRows[] = {
-    {"trap", "probe: it crashed: Illegal instruction"},
-    {"segv", "probe: it crashed: Segmentation fault"},
-    {"hang", "probe: it hung; no answer within 500 ms"},
-    {"exit", "probe: it ended early with exit code 0 and no answer"},
-    {"entry_abort", "probe: it crashed: Aborted"},
-    {"entry_exit", "probe: it ended early with exit code 0 and no answer"},
-    {"devices_abort", "probe: it crashed: Aborted"},
-    {"null_slot", "probe: check: slot compile: want a function, got NULL"},
-    {"absent", "libzoo_absent.so"},
+    {"trap", "it crashed: Illegal instruction"},
+    {"segv", "it crashed: Segmentation fault"},
+    {"hang", "it hung; no answer within 500 ms"},
+    {"exit", "it ended early with exit code 0 and no answer"},
+    {"entry_abort", "it crashed: Aborted"},
+    {"entry_exit", "it ended early with exit code 0 and no answer"},
+    {"devices_abort", "it crashed: Aborted"},
+    {"null_slot", "check: slot compile: want a function, got NULL"},
+    {"absent", "load: libzoo_absent.so: cannot open"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ZooProbe, testing::ValuesIn(kRows),
                          [](const auto& info) { return std::string(info.param.member); });

@@ -154,10 +154,8 @@ Result<Side> open_side(const Arguments& arguments) {
 
 // Both sides in turn, so that what the machine does beside them falls on both.
 Result<int> run_against(const Arguments& arguments, int64_t repeat) {
-  Arguments other = arguments;
-  for (const std::string& setting : arguments.list("--against")) other.add("--set", setting);
-  FRL_LET(Side own, open_side(arguments));
-  FRL_LET(Side against, open_side(other));
+  FRL_LET(Side own, open_side(arguments.without(kAgainst)));
+  FRL_LET(Side against, open_side(arguments));
   for (int64_t i = -2; i < repeat; ++i) {
     FRL_TRY(own.run(i >= 0));
     FRL_TRY(against.run(i >= 0));
@@ -180,14 +178,39 @@ Result<int> run_against(const Arguments& arguments, int64_t repeat) {
   return kFine;
 }
 
+constexpr OptionRow kTableOptions[] = {
+    {"--processor-time", nullptr,
+     "of the fusion table: count what this process had of a processor, not the wall"},
+    {"--only", "PART", "of the fusion table: passes or cases that hold this text"}};
+
+constexpr OptionRow kAgainstOption = {kAgainst, "KEY=VALUE",
+                                      "time it in turn with a run of this setting", true};
+
+// Options of a model have no effect on the table, and the other way round.
+Status check_kind(const Arguments& arguments) {
+  const bool table = arguments.has("--fusion-table");
+  std::vector<OptionRow> idle(std::begin(kTableOptions), std::end(kTableOptions));
+  if (table) {
+    idle.assign(input_options().begin(), input_options().end());
+    idle.push_back(kAgainstOption);
+  }
+  for (const OptionRow& row : idle)
+    if (arguments.has(row.name))
+      return Status(Code::invalid_argument, cat(row.name, ": want it ",
+                                                table ? "without --fusion-table, got both"
+                                                      : "beside --fusion-table, got it alone"));
+  return {};
+}
+
 Result<int> run(const Arguments& arguments) {
+  FRL_TRY(check_kind(arguments));
   if (arguments.has("--fusion-table")) return run_fusion_table(arguments);
   if (!arguments.has("MODEL"))
     return Status(Code::invalid_argument, "bench: want MODEL or --fusion-table, got neither");
   FRL_LET(const int64_t repeat, arguments.integer("--repeat", 10, 1));
   Arguments with_inputs = arguments;
   if (!with_inputs.has("--random-inputs")) with_inputs.add("--random-inputs", "0");
-  if (arguments.has("--against")) return run_against(with_inputs, repeat);
+  if (arguments.has(kAgainst)) return run_against(with_inputs, repeat);
   const auto start = WallClock::now();
   FRL_LET(ModelCall call, open_call(with_inputs));
   FRL_LET(const Prepared prepared, prepare(call));
@@ -208,10 +231,8 @@ std::vector<OptionRow> options() {
   out.push_back({"--repeat", "N", "timed runs, after two that warm up"});
   out.push_back({"--fusion-table", nullptr,
                  "time each fusion of the target, fused and not, beside what the gate predicts"});
-  out.push_back({"--processor-time", nullptr,
-                 "of the fusion table: count what this process had of a processor, not the wall"});
-  out.push_back({"--only", "PART", "of the fusion table: passes or cases that hold this text"});
-  out.push_back({"--against", "KEY=VALUE", "time it in turn with a run of this setting", true});
+  out.insert(out.end(), std::begin(kTableOptions), std::end(kTableOptions));
+  out.push_back(kAgainstOption);
   return out;
 }
 

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -13,6 +12,16 @@ namespace ferrule::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Flags that stand for a key of the config.
+struct Flag {
+  const char* name;
+  const char* key;
+  const char* value = nullptr;  // of a switch
+};
+constexpr Flag kFlags[] = {{"--threads", "threads.count"},
+                           {"--lock", "placement.lock"},
+                           {"--lock-write", "placement.lock_write", "true"}};
 
 const char* kLevels[] = {"error", "warning", "note", "trace"};
 
@@ -47,18 +56,16 @@ Result<Config> make_config(const Arguments& arguments) {
   for (const std::string& path : arguments.list("--config")) FRL_TRY(config.add_file(path));
   std::vector<std::string> folders, targets;
   for (const auto& [name, value] : arguments.given()) {
-    if (name == "--set") {
-      FRL_LET(const auto pair, name_and_value(value, "--set"));
-      FRL_TRY(config.set(pair.first, pair.second, "flag --set"));
+    const std::string origin = cat("flag ", name);
+    for (const Flag& flag : kFlags)
+      if (name == flag.name)
+        FRL_TRY(config.set_list(flag.key, {flag.value ? flag.value : value}, origin).within(name));
+    if (name == "--set" || name == kAgainst) {
+      FRL_LET(const auto pair, name_and_value(value, name.c_str()));
+      FRL_TRY(config.set(pair.first, pair.second, origin).within(name));
     } else if (name == "--target") {
       targets.push_back(value);
-      FRL_TRY(config.set_list("targets.order", targets, "flag --target"));
-    } else if (name == "--threads") {
-      FRL_TRY(config.set("threads.count", value, "flag --threads"));
-    } else if (name == "--lock") {
-      FRL_TRY(config.set_list("placement.lock", {value}, "flag --lock"));
-    } else if (name == "--lock-write") {
-      FRL_TRY(config.set("placement.lock_write", "true", "flag --lock-write"));
+      FRL_TRY(config.set_list("targets.order", targets, origin));
     } else if (name == "--plugins") {
       folders.push_back(value);
     }
@@ -68,31 +75,6 @@ Result<Config> make_config(const Arguments& arguments) {
   FRL_TRY(config.set_list("plugins.folders", folders, "flag --plugins"));
   return config;
 }
-
-namespace {
-
-// A file's settings may be for a plugin that another machine has; a flag's are for this call.
-Status check_plugin_flags(const Arguments& arguments, const Runtime& runtime) {
-  std::vector<std::string> ids;
-  for (const Verdict& verdict : runtime.verdicts())
-    if (!verdict.id.empty()) ids.push_back(verdict.id);
-  Config flags;
-  for (const std::string& text : arguments.list("--set")) {
-    FRL_LET(const auto pair, name_and_value(text, "--set"));
-    FRL_TRY(flags.set(pair.first, pair.second, "flag --set"));
-  }
-  for (const auto& [id, settings] : flags.plugin_settings()) {
-    if (std::find(ids.begin(), ids.end(), id) != ids.end()) continue;
-    const std::string near = nearest(id, ids);
-    return Status(Code::invalid_argument,
-                  cat("--set plugin: want the id of a plugin that was found (",
-                      ids.empty() ? "there is none" : join(ids), "), got ", id,
-                      near.empty() ? "" : cat("; did you mean ", near)));
-  }
-  return {};
-}
-
-}  // namespace
 
 Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans) {
   FRL_LET(const Config config, make_config(arguments));
@@ -108,9 +90,7 @@ Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool c
   };
   options.folders = own_folders();
   options.check_plans = check_plans;
-  FRL_LET(auto runtime, Runtime::open(config, options));
-  FRL_TRY(check_plugin_flags(arguments, *runtime));
-  return runtime;
+  return Runtime::open(config, options);
 }
 
 void Progress::show(const std::string& text) {

@@ -18,10 +18,12 @@ struct Command : CommandRow {
 
 // ---- what commands share ----
 
+// Of bench: settings of the other side, which stand behind its own.
+constexpr const char* kAgainst = "--against";
+
 // The config with its layers; flags in the order in which they stand.
 Result<Config> make_config(const Arguments& arguments);
 // Plugins loaded: from the config's folders, then those beside this program.
-//   errors  a --set of a plugin that was not found is invalid_argument
 Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans = false);
 
 // "NAME=FILE" in two.

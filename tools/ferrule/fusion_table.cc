@@ -178,7 +178,9 @@ Result<std::vector<Line>> measure_all(const CompileContext& device, const Argume
       lines.push_back(std::move(*line));
     }
   }
-  return lines;
+  if (!lines.empty()) return lines;
+  return Status(Code::invalid_argument,
+                cat("--only: want a part of the name of a pass or case, got ", only));
 }
 
 }  // namespace

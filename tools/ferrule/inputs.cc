@@ -87,11 +87,9 @@ Status check_shapes(const Model& model, const ModelCall& call, const SessionOpti
   for (const auto& [name, shape] : shapes) {
     const auto value = std::find_if(model.inputs().begin(), model.inputs().end(),
                                     [&](const ModelValue& v) { return v.name == name; });
-    const std::string near = nearest(name, names);
     if (value == model.inputs().end())
-      return Status(Code::invalid_argument,
-                    cat("--shape: want one of ", join(names), ", got ", name,
-                        near.empty() ? "" : cat("; did you mean ", near)));
+      return Status(Code::invalid_argument, cat("--shape: want one of ", join(names), ", got ",
+                                                name, near_text(name, names)));
     const char* why = call.inputs.count(name)      ? "that --input gives"
                       : options.states.count(name) ? "that is a state"
                       : value->has_default         ? "that the model has a default for"
@@ -103,6 +101,8 @@ Status check_shapes(const Model& model, const ModelCall& call, const SessionOpti
   }
   return {};
 }
+
+uint64_t seed_of(int64_t seed, size_t input) { return uint64_t(seed) + input; }
 
 Status make_up(const Model& model, const SessionOptions& options, const Pairs& shapes, int64_t seed,
                NamedTensors& inputs) {
@@ -118,17 +118,36 @@ Status make_up(const Model& model, const SessionOptions& options, const Pairs& s
     if (!checked_mul(shape.n_elements(), size_bytes(value.type), &size) || size > kMostMadeUp)
       return Status(Code::out_of_limits, cat("input ", value.name, ": want at most ", kMostMadeUp,
                                              " bytes to make up, got ", to_string(type)));
-    inputs[value.name] = random_tensor(type, uint64_t(seed) + i);
+    inputs[value.name] = random_tensor(type, seed_of(seed, i));
   }
   return {};
+}
+
+// Made-up integers that name places are drawn anew among those that there are.
+void keep_places(Session& session, const NamedTensors& given, int64_t seed, NamedTensors& inputs) {
+  const auto is_made_up = [&](const auto& input) {
+    return is_int(input.second.element()) && !given.count(input.first);
+  };
+  if (std::none_of(inputs.begin(), inputs.end(), is_made_up)) return;
+  const auto places = session.count_places(inputs);
+  if (!places.ok()) return;  // a run says it better
+  const auto& declared = session.model().inputs();
+  for (size_t i = 0; i < declared.size(); ++i)
+    if (const auto found = places->find(declared[i].name);
+        found != places->end() && inputs.count(found->first) && !given.count(found->first)) {
+      Tensor& tensor = inputs[found->first];
+      tensor = random_tensor(tensor.type(), seed_of(seed, i), found->second);
+    }
 }
 
 }  // namespace
 
 std::span<const OptionRow> input_options() { return kOptions; }
 
-Tensor random_tensor(const TensorType& type, uint64_t seed) {
+Tensor random_tensor(const TensorType& type, uint64_t seed, int64_t n_places) {
   Tensor out(type);
+  if (is_int(type.type) && size_bytes(type.type) < 8)
+    n_places = std::min(n_places, int64_t(1) << (8 * size_bytes(type.type) - 1));
   uint64_t state = seed * 0x9e3779b97f4a7c15ull + 1;
   for (int64_t i = 0; i < out.n_elements(); ++i) {
     state = state * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX constants
@@ -136,7 +155,8 @@ Tensor random_tensor(const TensorType& type, uint64_t seed) {
     if (is_float(type.type))
       out.set_f64(i, 2 * unit - 1);
     else
-      out.set_f64(i, type.type == Type::boolean ? double(unit < 0.5) : std::floor(unit * 10));
+      out.set_f64(
+          i, type.type == Type::boolean ? double(unit < 0.5) : std::floor(unit * double(n_places)));
   }
   return out;
 }
@@ -157,9 +177,11 @@ Result<ModelCall> open_call(const Arguments& arguments) {
   FRL_LET(const int64_t seed, arguments.integer("--random-inputs", 0));
   const bool made_up = arguments.has("--random-inputs");
   FRL_TRY(check_shapes(model, call, options, shapes, made_up));
+  const NamedTensors given = call.inputs;
   if (made_up) FRL_TRY(make_up(model, options, shapes, seed, call.inputs));
   FRL_LET(auto runtime, open_runtime(arguments));
   FRL_LET(call.session, Session::open(std::move(runtime), std::move(model), std::move(options)));
+  if (made_up) keep_places(*call.session, given, seed, call.inputs);
   return call;
 }
 

@@ -13,6 +13,14 @@ const char* state_name(uint32_t state) {
   return kNames[state];
 }
 
+// A list is a document whatever devices there are, but those that were named must be among them.
+int judge_targets(const Runtime& runtime) {
+  const Config& config = runtime.config();
+  if (config.list("targets.order").empty() && config.list("targets.also").empty()) return kFine;
+  const auto allowed = runtime.allowed();
+  return allowed.ok() ? kFine : complain(allowed.status());
+}
+
 // ---- plugins ----
 
 std::string plugins_json(const Runtime& runtime) {
@@ -30,14 +38,14 @@ Result<int> run_plugins(const Arguments& arguments) {
   if (arguments.has("--probe"))
     return run_probe(arguments.text("--probe"), arguments.has("--json"));
   FRL_LET(const auto runtime, open_runtime(arguments));
-  if (arguments.has("--json")) return print(plugins_json(*runtime)), kFine;
+  if (arguments.has("--json")) return print(plugins_json(*runtime)), judge_targets(*runtime);
   for (const Verdict& v : runtime->verdicts())
     print_text(v.loaded() ? cat("loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
                           : cat("refused  ", v.path, "\n         at ", stage_name(v.stage), ": ",
                                 v.status.message(), "\n"));
   if (runtime->verdicts().empty())
     print("no plugin files were found; plugins.folders in the config names the folders\n");
-  return kFine;
+  return judge_targets(*runtime);
 }
 
 // ---- devices ----
@@ -115,8 +123,7 @@ Result<int> run_ops(const Arguments& arguments) {
           kForms[size_t(row.form)], "  [", claimed.empty() ? "-" : claimed, "]  ", row.doc, "\n");
   }
   print(json ? out + "\n]\n" : out);
-  const auto allowed = runtime->allowed();
-  return allowed.ok() || !arguments.has("--target") ? kFine : complain(allowed.status());
+  return judge_targets(*runtime);
 }
 
 // ---- config ----
@@ -129,6 +136,7 @@ Result<int> run_config(const Arguments& arguments) {
   if (arguments.text("ACTION", "show") != "show")
     return Status(Code::invalid_argument, cat("config: want show, got ", arguments.text("ACTION")));
   FRL_LET(const Config config, make_config(arguments));
+  FRL_TRY(fuse_options(config).status());  // passes are known without a plugin
   const bool json = arguments.has("--json");
   std::string out = json ? "{" : "";
   for (const auto& [key, setting] : config.settings()) {

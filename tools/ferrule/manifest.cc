@@ -43,6 +43,11 @@ std::string text_of(const Json& json, const char* key) {
   return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
 }
 
+// "none", or what kind of value it is.
+const char* kind_of(const Json& json, const char* key) {
+  return json.contains(key) ? json[key].type_name() : "none";
+}
+
 // A value that is missing is the fallback; one of another kind is a mistake.
 Result<double> tolerance_of(const Json& json, const char* key, double fallback) {
   if (!json.contains(key)) return fallback;
@@ -56,7 +61,8 @@ Result<double> tolerance_of(const Json& json, const char* key, double fallback) 
 Result<std::vector<int64_t>> extents_of(const Json& json, const char* key) {
   std::vector<int64_t> out;
   if (!json.contains(key) || !json[key].is_array())
-    return Status(Code::invalid_argument, cat(key, ": want a list of extents, got none"));
+    return Status(Code::invalid_argument,
+                  cat(key, ": want a list of extents, got ", kind_of(json, key)));
   for (const Json& extent : json[key]) {
     if (!extent.is_number_integer())
       return Status(Code::invalid_argument, cat(key, ": want extents, got ", extent.dump()));
@@ -77,18 +83,18 @@ Result<CaseTensor> tensor_of(const Json& json, const fs::path& folder) {
 Status read_manifest(const fs::path& file, Case& out) {
   FRL_LET(const Json json, read_json(file));
   const fs::path folder = file.parent_path();
-  if (text_of(json, "model").empty()) return wrong(file, "want a model");
+  if (text_of(json, "model").empty()) return wrong(file, "want a model, got none");
   out.model = (folder / text_of(json, "model")).lexically_normal().string();
   for (const char* side : {"inputs", "outputs"}) {
     if (!json.contains(side) || !json[side].is_array())
-      return wrong(file, cat("want a list of ", side));
+      return wrong(file, cat("want a list of ", side, ", got ", kind_of(json, side)));
     for (const Json& tensor : json[side]) {
       auto read = tensor_of(tensor, folder);
       if (!read.ok()) return wrong(file, cat(side, ": ", read.status().message()));
       (side[0] == 'i' ? out.inputs : out.outputs).push_back(*read);
     }
   }
-  if (out.outputs.empty()) return wrong(file, "want at least one expected output");
+  if (out.outputs.empty()) return wrong(file, "want at least one expected output, got none");
   return {};
 }
 
@@ -100,7 +106,8 @@ Status read_fixed(const Json& json, Case& out) {
                     cat(name, ": dtype: want int64 or float32, got ", json_quote(fixed.type)));
     FRL_LET(fixed.shape, extents_of(value, "shape"));
     if (!value.contains("value") || !value["value"].is_number())
-      return Status(Code::invalid_argument, cat(name, ": value: want a number"));
+      return Status(Code::invalid_argument,
+                    cat(name, ": value: want a number, got ", kind_of(value, "value")));
     fixed.value = value["value"].get<double>();
     out.fixed.push_back(std::move(fixed));
   }
@@ -110,7 +117,8 @@ Status read_fixed(const Json& json, Case& out) {
 Status read_stream_parts(const Json& json, const fs::path& folder, Case& out) {
   for (const char* key : {"chunks", "state", "output"})
     if (!json.contains(key) || !json[key].is_object())
-      return Status(Code::invalid_argument, cat("want ", key, ", got none"));
+      return Status(Code::invalid_argument,
+                    cat("want an object ", key, ", got ", kind_of(json, key)));
   const Json &chunks = json["chunks"], &state = json["state"];
   out.model = (folder / text_of(json, "model")).lexically_normal().string();
   out.chunks = {text_of(chunks, "input"), (folder / text_of(chunks, "file")).string()};
@@ -121,7 +129,8 @@ Status read_stream_parts(const Json& json, const fs::path& folder, Case& out) {
   out.final_state = {out.state_output, (folder / text_of(state, "final")).string(), output.rtol,
                      output.atol};
   if (text_of(state, "initial") != "zeros")
-    return Status(Code::invalid_argument, "state: want initial zeros");
+    return Status(Code::invalid_argument,
+                  cat("state: want initial zeros, got ", json_quote(text_of(state, "initial"))));
   return json.contains("fixed") && json["fixed"].is_object() ? read_fixed(json["fixed"], out)
                                                              : Status();
 }
@@ -204,15 +213,27 @@ class Walk {
 
 }  // namespace
 
-std::vector<Found> find_cases(const std::string& folder, double rtol, double atol) {
-  std::vector<Found> out;
+std::string plain_path(const std::string& folder) {
   const fs::path path = fs::path(folder).lexically_normal();
-  Walk(out).folder(path.has_filename() ? path : path.parent_path());
-  for (Found& found : out)
-    for (CaseTensor& tensor : found.a_case.outputs) {
-      if (rtol >= 0) tensor.rtol = rtol;
-      if (atol >= 0) tensor.atol = atol;
-    }
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
+
+Result<std::vector<Found>> find_cases(const std::vector<std::string>& folders) {
+  std::vector<Found> out;
+  Walk walk(out);
+  for (const std::string& folder : folders) {
+    std::error_code code;
+    if (!fs::is_directory(folder, code))
+      return Status(Code::not_found,
+                    cat(folder, ": want a folder, got ", code ? code.message() : "a file"));
+    const size_t before = out.size();
+    walk.folder(plain_path(folder));
+    if (out.size() == before)
+      return Status(Code::not_found,
+                    cat(folder,
+                        ": want cases (manifest.json, stream.json or test_data_set_* beside "
+                        "model.onnx) that no folder before it has, got none"));
+  }
   return out;
 }
 

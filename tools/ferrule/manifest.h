@@ -35,12 +35,16 @@ struct Case {
 };
 
 // manifest.json, stream.json, and ONNX test data (model.onnx beside test_data_set_*), searched
-// below the folder in order of name. A file or folder that cannot be read is a case with a problem,
-// not an end.
+// below the folders in order of name; what lies below two of them is found once. A file or folder
+// that cannot be read is a case with a problem, not an end.
 struct Found {
   Case a_case;
   Status problem;
 };
-std::vector<Found> find_cases(const std::string& folder, double rtol, double atol);
+//   errors  not_found for a folder that is none or has no cases of its own
+Result<std::vector<Found>> find_cases(const std::vector<std::string>& folders);
+
+// The folder of a case or of the command line, without . and .. and a slash at its end.
+std::string plain_path(const std::string& folder);
 
 }  // namespace ferrule::cli

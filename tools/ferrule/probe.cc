@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -22,12 +23,14 @@ namespace {
 constexpr std::string_view kToken = "ferrule-probe-ok";
 constexpr std::string_view kReason = "ferrule-probe-no:";
 constexpr size_t kMostOutput = 1 << 16;
+constexpr int64_t kMostTimeoutMs = 24 * 3600 * 1000;  // a day: what clocks and poll() can add up
 
-Status verdict(std::string text) { return Status(Code::incompatible, "probe: " + text); }
+Status verdict(std::string text) { return Status(Code::incompatible, std::move(text)); }
 
 // Reads until the child closes its end or the time is over; false then.
 bool read_all(int fd, int64_t timeout_ms, std::string& out) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  const auto until = std::chrono::steady_clock::now() +
+                     std::chrono::milliseconds(std::min(timeout_ms, kMostTimeoutMs));
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
                           until - std::chrono::steady_clock::now())

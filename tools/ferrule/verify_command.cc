@@ -1,4 +1,5 @@
 // verify: every case below some folders, a line each.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +13,8 @@
 
 namespace ferrule::cli {
 namespace {
+
+constexpr const char *kCaseFloor = "--at-least", *kStreamFloor = "--at-least-streams";
 
 struct Outcome {
   bool passed = false;
@@ -75,7 +78,9 @@ class Verifying {
              c.inputs.size() < declared.size())
         ++position;
       if (input.name.empty() && position >= declared.size())
-        return Status(Code::invalid_argument, "case: it has more inputs than the model");
+        return Status(Code::invalid_argument,
+                      cat("case: want at most the model's ", declared.size(), " inputs, got ",
+                          c.inputs.size()));
       const std::string name = input.name.empty() ? declared[position++].name : input.name;
       FRL_LET(inputs[name], read_tensor(input.file));
     }
@@ -83,7 +88,8 @@ class Verifying {
     FRL_LET(const auto compiled, session->compile(inputs));
     outcome.passed = true, outcome.n_kernels = count_kernels(*compiled->executable);
     if (outputs.size() < c.outputs.size())
-      return Status(Code::invalid_argument, "case: it expects more outputs than the model gives");
+      return Status(Code::invalid_argument, cat("case: want at most the model's ", outputs.size(),
+                                                " outputs, got ", c.outputs.size()));
     for (size_t i = 0; i < c.outputs.size(); ++i)
       FRL_TRY(judge(outputs[i].name, outputs[i].tensor, c.outputs[i], outcome));
     return {};
@@ -97,7 +103,8 @@ class Verifying {
     const TensorType chunk{chunks.element(), shape};
     const auto size = size_t(chunk.size_bytes());
     if (size == 0 || chunks.bytes().size() % size)
-      return Status(Code::invalid_argument, "stream: want whole chunks");
+      return Status(Code::invalid_argument, cat("stream: want whole chunks of ", to_string(chunk),
+                                                ", got ", to_string(chunks.type())));
     FRL_LET(const Tensor expected, read_npy(c.outputs[0].file));
     Tensor all(expected.type());
     NamedTensors inputs;
@@ -107,6 +114,10 @@ class Verifying {
       for (int64_t i = 0; i < tensor.n_elements(); ++i) tensor.set_f64(i, fixed.value);
       inputs[fixed.name] = tensor;
     }
+    const auto too = [&](const char* much) {
+      return Status(Code::invalid_argument, cat("stream: want ", to_string(expected.type()), " of ",
+                                                c.outputs[0].name, ", got ", much));
+    };
     Tensor state;
     size_t at = 0;
     for (size_t i = 0; i < chunks.bytes().size() / size; ++i) {
@@ -116,14 +127,12 @@ class Verifying {
         if (output.name == c.state_output) state = output.tensor;
         if (output.name != c.outputs[0].name) continue;
         const Bytes bytes = output.tensor.bytes();
-        if (at + bytes.size() > all.bytes().size())
-          return Status(Code::invalid_argument, "stream: it gives more than is expected");
+        if (at + bytes.size() > all.bytes().size()) return too("more");
         std::memcpy(all.mutable_data() + at, bytes.data(), bytes.size());
         at += bytes.size();
       }
     }
-    if (at != all.bytes().size())
-      return Status(Code::invalid_argument, "stream: it gives less than is expected");
+    if (at != all.bytes().size()) return too("less");
     outcome.passed = true;
     FRL_LET(const auto compiled, session->compile(inputs));
     outcome.n_kernels = count_kernels(*compiled->executable);
@@ -180,73 +189,131 @@ void print_case(const Case& c, const Outcome& outcome, double ms, bool json, boo
   std::fflush(stdout);
 }
 
-struct Tally {
-  size_t n_passed = 0, n_streams = 0, n_expected = 0, n_printed = 0;
+struct Judged {
+  std::string folder;  // of the case
+  bool passed = false, stream = false, listed = false;
 };
 
-Tally run_cases(const std::vector<Found>& cases, const std::shared_ptr<Runtime>& runtime,
-                const std::map<std::string, std::string>& known, const Arguments& arguments) {
+std::vector<Judged> run_cases(const std::vector<Found>& cases,
+                              const std::shared_ptr<Runtime>& runtime,
+                              const std::map<std::string, std::string>& known,
+                              const Arguments& arguments) {
   Verifying verifying(runtime);
   Progress progress;
-  Tally tally;
+  std::vector<Judged> out;
+  bool first = true;
   for (const Found& found : cases) {
-    progress.show(cat(tally.n_passed, " of ", cases.size(), "  ", found.a_case.name));
+    progress.show(cat(out.size(), " of ", cases.size(), "  ", found.a_case.name));
     const auto start = std::chrono::steady_clock::now();
     Outcome outcome =
         found.problem.ok() ? verifying.run(found.a_case) : Outcome{false, found.problem.message()};
     if (arguments.has("--on-device") && outcome.passed && outcome.n_kernels == 0)
       outcome = {false, "nothing of it ran on a device"};
-    bool expected = false;
-    hold_against(known, found.a_case, outcome, &expected);
+    bool listed = false;
+    hold_against(known, found.a_case, outcome, &listed);
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     progress.show("");
-    tally.n_expected += expected;
-    if (!expected)
-      print_case(found.a_case, outcome, ms, arguments.has("--json"), tally.n_printed++ == 0);
-    tally.n_passed += outcome.passed;
-    tally.n_streams += outcome.passed && found.a_case.is_stream();
+    if (!listed)
+      print_case(found.a_case, outcome, ms, arguments.has("--json"), first), first = false;
+    out.push_back({found.a_case.name, outcome.passed, found.a_case.is_stream(), listed});
   }
-  return tally;
+  return out;
+}
+
+// "N" or "FOLDER=N": how many must have passed, in all or below one of the folders.
+struct Floor {
+  std::string folder;  // empty: all
+  bool streams = false;
+  int64_t least = 0;
+
+  int64_t count(const std::vector<Judged>& cases) const {
+    return std::count_if(cases.begin(), cases.end(), [&](const Judged& c) {
+      return c.passed && (c.stream || !streams) && is_below(c.folder);
+    });
+  }
+  std::string want() const {
+    return cat("at least ", least, streams ? " streams" : " cases", folder.empty() ? "" : " below ",
+               folder);
+  }
+
+ private:
+  bool is_below(const std::string& place) const {
+    return folder.empty() || folder == "." || place == folder || place.starts_with(folder + "/");
+  }
+};
+
+Result<Floor> read_floor(bool streams, const std::string& text,
+                         const std::vector<std::string>& folders) {
+  const char* option = streams ? kStreamFloor : kCaseFloor;
+  const size_t at = text.rfind('=');
+  const auto least = parse_int(at == std::string::npos ? text : text.substr(at + 1));
+  if (!least || *least < 0)
+    return Status(Code::invalid_argument,
+                  cat(option, ": want an integer of 0 or more, or FOLDER=N, got ", text));
+  Floor floor{"", streams, *least};
+  if (at == std::string::npos) return floor;
+  floor.folder = plain_path(text.substr(0, at));
+  if (std::find(folders.begin(), folders.end(), floor.folder) != folders.end()) return floor;
+  return Status(Code::invalid_argument,
+                cat(option, ": want one of the folders ", join(folders), ", got ",
+                    text.substr(0, at), near_text(floor.folder, folders)));
+}
+
+Result<std::vector<Floor>> read_floors(const Arguments& arguments) {
+  std::vector<std::string> folders;
+  for (const std::string& folder : arguments.list("FOLDER")) folders.push_back(plain_path(folder));
+  std::vector<Floor> out;
+  for (const bool streams : {false, true})
+    for (const std::string& text : arguments.list(streams ? kStreamFloor : kCaseFloor)) {
+      FRL_LET(out.emplace_back(), read_floor(streams, text, folders));
+    }
+  return out;
 }
 
 Result<std::vector<Found>> collect(const Arguments& arguments) {
   FRL_LET(const double rtol, arguments.tolerance("--rtol", -1));
   FRL_LET(const double atol, arguments.tolerance("--atol", -1));
-  std::vector<Found> cases;
-  for (const std::string& folder : arguments.list("FOLDER")) {
-    std::error_code code;
-    if (!std::filesystem::is_directory(folder, code))
-      return Status(Code::not_found,
-                    cat(folder, ": want a folder, got ", code ? code.message() : "a file"));
-    for (Found& found : find_cases(folder, rtol, atol)) cases.push_back(std::move(found));
-  }
-  if (cases.empty())
-    return Status(Code::not_found, "verify: want folders with cases, found none in them");
+  FRL_LET(auto cases, find_cases(arguments.list("FOLDER")));
+  for (Found& found : cases)
+    for (CaseTensor& tensor : found.a_case.outputs) {
+      if (rtol >= 0) tensor.rtol = rtol;
+      if (atol >= 0) tensor.atol = atol;
+    }
   return cases;
 }
 
+// The last lines, and the exit code.
+int conclude(const std::vector<Judged>& cases, const std::vector<Floor>& floors, bool json) {
+  const Floor passed, streams{"", true};
+  const int64_t n_passed = passed.count(cases);
+  const int64_t n_failed = std::count_if(cases.begin(), cases.end(),
+                                         [](const Judged& c) { return !c.passed && !c.listed; });
+  std::string missed;
+  for (const Floor& floor : floors)
+    if (const int64_t n = floor.count(cases); n < floor.least)
+      missed += cat("want ", floor.want(), ", got ", n, "\n");
+  if (json)
+    print(cat("\n], \"passed\": ", n_passed, ", \"failed\": ", n_failed,
+              ", \"streams\": ", streams.count(cases), ", \"enough\": ", missed.empty(), "}\n"));
+  else
+    print_text(cat(missed, n_passed, " passed, ", n_failed, " failed\n"));
+  if (n_passed + n_failed == 0)
+    return complain(
+        Status(Code::invalid_argument, cat("verify: want a case that may pass, got ", cases.size(),
+                                           " that --known lists as failing")));
+  return n_failed == 0 && missed.empty() ? kFine : kBadResult;
+}
+
 Result<int> run(const Arguments& arguments) {
-  FRL_LET(const int64_t least, arguments.integer("--at-least", 0, 0));
-  FRL_LET(const int64_t least_streams, arguments.integer("--at-least-streams", 0, 0));
+  FRL_LET(const auto floors, read_floors(arguments));
   FRL_LET(const auto known, read_known(arguments.text("--known")).within("--known"));
   FRL_LET(const auto runtime, open_runtime(arguments, true));
   FRL_TRY(runtime->allowed().status());
   FRL_LET(const auto cases, collect(arguments));
   const bool json = arguments.has("--json");
   if (json) print("{\"cases\": [");
-  const Tally tally = run_cases(cases, runtime, known, arguments);
-  const size_t n_failed = cases.size() - tally.n_passed - tally.n_expected;
-  const bool enough = tally.n_passed >= size_t(least) && tally.n_streams >= size_t(least_streams);
-  if (json)
-    print(cat("\n], \"passed\": ", tally.n_passed, ", \"failed\": ", n_failed,
-              ", \"streams\": ", tally.n_streams, ", \"enough\": ", enough, "}\n"));
-  else
-    print(cat(enough ? ""
-                     : cat("want at least ", least, " passed and ", least_streams, " streams, got ",
-                           tally.n_passed, " and ", tally.n_streams, "\n"),
-              tally.n_passed, " passed, ", n_failed, " failed\n"));
-  return n_failed == 0 && enough ? kFine : kBadResult;
+  return conclude(run_cases(cases, runtime, known, arguments), floors, json);
 }
 
 }  // namespace
@@ -258,10 +325,10 @@ const Command verify_command = {
     {{"FOLDER", "FOLDER", "folders with manifest.json, stream.json or ONNX test data", true, true},
      {"--rtol", "X", "relative tolerance instead of the manifest's"},
      {"--atol", "X", "absolute tolerance instead of the manifest's"},
-     {"--at-least", "N", "fail unless so many cases passed"},
+     {kCaseFloor, "[FOLDER=]N", "fail unless so many cases passed, in all or below FOLDER", true},
+     {kStreamFloor, "[FOLDER=]N", "the same for streams alone", true},
      {"--known", "FILE", "cases that do not pass, NAME REASON a line; one that passes is an error"},
-     {"--on-device", nullptr, "fail a case of which nothing ran on a device"},
-     {"--at-least-streams", "N", "fail unless so many streams passed"}},
+     {"--on-device", nullptr, "fail a case of which nothing ran on a device"}},
     run};
 
 }  // namespace ferrule::cli

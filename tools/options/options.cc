@@ -149,9 +149,10 @@ class Reading {
 
 }  // namespace
 
-std::string near_text(const std::string& word, std::span<const std::string> names) {
-  const std::string near = nearest(word, names);
-  return near.empty() ? "" : cat("; did you mean ", near);
+Arguments Arguments::without(const std::string& name) const {
+  Arguments out = *this;
+  std::erase_if(out.given_, [&](const auto& g) { return g.first == name; });
+  return out;
 }
 
 bool Arguments::has(const std::string& name) const {
@@ -175,7 +176,7 @@ Result<int64_t> Arguments::integer(const std::string& name, int64_t fallback, in
   const auto value = parse_int(text(name));
   if (value && *value >= least) return *value;
   const std::string want =
-      least == INT64_MIN ? "an integer" : cat("an integer of ", least, " or more");
+      least == INT64_MIN ? "an integer of 64 bits" : cat("an integer of ", least, " or more");
   return wrong(cat(name, ": want ", want, ", got ", text(name)));
 }
 

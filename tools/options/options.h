@@ -33,6 +33,7 @@ class Arguments {
   void add(std::string name, std::string value) {
     given_.emplace_back(std::move(name), std::move(value));
   }
+  Arguments without(const std::string& name) const;
   bool has(const std::string& name) const;
   std::string text(const std::string& name, const std::string& fallback = {}) const;
   std::vector<std::string> list(const std::string& name) const;
@@ -73,8 +74,5 @@ struct Parsed {
 };
 //   errors  invalid_argument with what was wanted; an empty text is no value
 Result<Parsed> parse(std::span<char* const> words, const Grammar& grammar);
-
-// "; did you mean NAME", or nothing where none is near.
-std::string near_text(const std::string& word, std::span<const std::string> names);
 
 }  // namespace ferrule::cli
