@@ -7,10 +7,12 @@ namespace cpu {
 namespace generic {
 Isa table();
 }
-#if defined(FRL_X86_SETS)
+#if defined(FRL_HAS_avx2)
 namespace avx2 {
 Isa table();
 }
+#endif
+#if defined(FRL_HAS_avx512)
 namespace avx512 {
 Isa table();
 }
@@ -18,13 +20,13 @@ Isa table();
 
 namespace {
 
-#if defined(FRL_X86_SETS)
+#if defined(__x86_64__)
 // x86-64-v3 and -v4 by the features that tell them apart from older processors.
-bool runs_v3() {
+[[maybe_unused]] bool runs_v3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
-bool runs_v4() {
+[[maybe_unused]] bool runs_v4() {
   return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
@@ -38,8 +40,10 @@ struct Candidate {
 
 const Isa& pick(const char* name) {
   static const Candidate candidates[] = {
-#if defined(FRL_X86_SETS)
+#if defined(FRL_HAS_avx512)
     {avx512::table(), runs_v4()},
+#endif
+#if defined(FRL_HAS_avx2)
     {avx2::table(), runs_v3()},
 #endif
     {generic::table(), true},

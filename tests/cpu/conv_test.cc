@@ -176,7 +176,7 @@ TEST_P(ConvOnIsa, transpose_is_the_adjoint) {
                   "");
     }
 }
-INSTANTIATE_TEST_SUITE_P(Isas, ConvOnIsa, testing::Values("generic", "avx2", "avx512"),
+INSTANTIATE_TEST_SUITE_P(Isas, ConvOnIsa, testing::ValuesIn(kSets),
                          [](const auto& i) { return i.param; });
 
 struct PoolCase {

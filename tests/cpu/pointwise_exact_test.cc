@@ -90,7 +90,7 @@ TEST_P(ExactOnIsa, casts_saturate_and_round_once) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, ExactOnIsa, testing::Values("generic", "avx2", "avx512"),
+INSTANTIATE_TEST_SUITE_P(Isas, ExactOnIsa, testing::ValuesIn(kSets),
                          [](const auto& i) { return i.param; });
 
 }  // namespace

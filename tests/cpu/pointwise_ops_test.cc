@@ -349,7 +349,7 @@ TEST_P(OnIsa, pow_f32_random) {
       r.outputs[0], [&](int64_t i) { return std::pow(a.at(i), b.at(i)); }, 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, OnIsa, testing::Values("generic", "avx2", "avx512"),
+INSTANTIATE_TEST_SUITE_P(Isas, OnIsa, testing::ValuesIn(kSets),
                          [](const auto& i) { return i.param; });
 
 }  // namespace
