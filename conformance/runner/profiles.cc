@@ -114,7 +114,7 @@ Status Profiles::check(const std::string& name) const {
   std::vector<std::string> names;
   for (const Profile& profile : profiles) names.push_back(profile.name);
   return Status(Code::invalid_argument, cat("--profile: want one of ", join(names), ", got ", name,
-                                            cli::near_text(name, names)));
+                                            near_text(name, names)));
 }
 
 Result<Profiles> read_profiles(const std::string& data_folder) {

@@ -59,7 +59,7 @@ std::string nothing_selected(const Options& o, const std::vector<std::string>& l
   return cat("selection: want cases up to L", o.level, " at depth ", o.depth,
              o.families.empty() ? "" : " of families ", o.families,
              o.case_glob.empty() ? "" : " that fit ", o.case_glob, ", got none",
-             cli::near_text(o.case_glob, listed));
+             near_text(o.case_glob, listed));
 }
 
 int list_command(std::span<const Family> families, const Options& options) {

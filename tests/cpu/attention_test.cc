@@ -63,7 +63,7 @@ TEST_P(AttentionOnIsa, every_mask) {
         }
       }
 }
-INSTANTIATE_TEST_SUITE_P(Isas, AttentionOnIsa, testing::ValuesIn(kSets),
+INSTANTIATE_TEST_SUITE_P(Isas, AttentionOnIsa, testing::Values(FRL_CPU_SETS),
                          [](const auto& i) { return i.param; });
 
 TEST(Attention, keys_masked_in_whole_blocks_leave_no_trace) {

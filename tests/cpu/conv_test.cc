@@ -176,7 +176,7 @@ TEST_P(ConvOnIsa, transpose_is_the_adjoint) {
                   "");
     }
 }
-INSTANTIATE_TEST_SUITE_P(Isas, ConvOnIsa, testing::ValuesIn(kSets),
+INSTANTIATE_TEST_SUITE_P(Isas, ConvOnIsa, testing::Values(FRL_CPU_SETS),
                          [](const auto& i) { return i.param; });
 
 struct PoolCase {

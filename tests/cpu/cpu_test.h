@@ -7,9 +7,6 @@
 
 namespace host {
 
-// Instruction sets that the plugin was built for.
-inline const std::vector<std::string> kSets = {FRL_CPU_SETS};
-
 inline Plugin& cpu(const std::string& isa = "best", uint32_t workers = 2) {
   static std::map<std::pair<std::string, uint32_t>, std::unique_ptr<Plugin>> open;
   auto& p = open[{isa, workers}];

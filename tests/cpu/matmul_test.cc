@@ -122,7 +122,7 @@ TEST_P(MatmulOnIsa, bias_and_activation) {
         EXPECT_TRUE(is_product(none, a, b, nullptr, relu));
       }
 }
-INSTANTIATE_TEST_SUITE_P(Isas, MatmulOnIsa, testing::ValuesIn(kSets),
+INSTANTIATE_TEST_SUITE_P(Isas, MatmulOnIsa, testing::Values(FRL_CPU_SETS),
                          [](const auto& i) { return i.param; });
 
 TEST(Matmul, the_same_bits_for_any_number_of_workers) {
