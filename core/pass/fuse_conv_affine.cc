@@ -1,5 +1,5 @@
-// A convolution, then scale and shift by channel (a batch norm written out), residual, activation:
-// the scale moves into the weights, once.
+// A convolution, then scale and shift by channel (a batch norm written out) or a shift alone (a
+// bias written apart), residual, activation: the scale moves into the weights, once.
 #include "core/base/text.h"
 #include "core/pass/match.h"
 
@@ -10,6 +10,7 @@ namespace {
 Pattern conv() { return as(6, pat(FRL_OP_conv, {any(0), any(1)})); }
 Pattern affine() { return pat(FRL_OP_add, {pat(FRL_OP_mul, {conv(), any(2)}), any(3)}); }
 Pattern with_residual() { return pat(FRL_OP_add, {affine(), any(4)}); }
+Pattern shifted() { return pat(FRL_OP_add, {conv(), any(3)}); }
 
 // One number for each channel, or one for all: [C, 1, ..] with leading ones.
 bool is_by_channel(const Match& m, ValueId id) {
@@ -35,6 +36,10 @@ std::string guard_residual(const Match& m) {
   return guard(m);
 }
 
+std::string guard_shift(const Match& m) {
+  return is_by_channel(m, m[3]) ? "" : "shift: want one number for each channel";
+}
+
 // Values by channel as a tensor of this shape, channels along its first axis.
 Result<ValueId> by_channel(Graph& graph, ValueId id, int64_t channels, size_t rank) {
   std::vector<int64_t> shape(rank, 1);
@@ -52,12 +57,18 @@ Result<NodeId> emit(const Match& m) {
   Graph& graph = m.graph;
   const Node conv = m.maker(6);
   const int64_t channels = graph.shape(m[1])[0];
-  FRL_LET(const ValueId scale, by_channel(graph, m[2], channels, graph.shape(m[1]).rank()));
-  FRL_LET(const ValueId weights, graph.emit(FRL_OP_mul, {m[1], scale}));
+  ValueId weights = m[1];
+  if (m.has(2)) {
+    FRL_LET(const ValueId scale, by_channel(graph, m[2], channels, graph.shape(m[1]).rank()));
+    FRL_LET(weights, graph.emit(FRL_OP_mul, {m[1], scale}));
+  }
   FRL_LET(ValueId bias, by_channel(graph, m[3], channels, 1));
   if (conv.operands.size() > 2 && conv.operands[2] != kNoValue) {
-    FRL_LET(const ValueId row, by_channel(graph, m[2], channels, 1));
-    FRL_LET(const ValueId scaled, graph.emit(FRL_OP_mul, {conv.operands[2], row}));
+    ValueId scaled = conv.operands[2];
+    if (m.has(2)) {
+      FRL_LET(const ValueId row, by_channel(graph, m[2], channels, 1));
+      FRL_LET(scaled, graph.emit(FRL_OP_mul, {scaled, row}));
+    }
     FRL_LET(bias, graph.emit(FRL_OP_add, {scaled, bias}));
   }
   Attributes attributes(FRL_OP_conv_bias_act);
@@ -74,6 +85,8 @@ const FusionRow kRows[] = {
     {activation(5, affine()), guard, emit, {}},
     {with_residual(), guard_residual, emit, {}},
     {affine(), guard, emit, {}},
+    {activation(5, shifted()), guard_shift, emit, {}},
+    {shifted(), guard_shift, emit, {}},
 };
 
 }  // namespace
@@ -81,7 +94,8 @@ const FusionRow kRows[] = {
 extern const Pass fuse_conv_affine_act;
 const Pass fuse_conv_affine_act = {
     .name = "fuse_conv_affine_act",
-    .doc = "FuseConvAffineAct: conv, then scale, shift, residual and activation",
+    .doc =
+        "FuseConvAffineAct: conv, then scale and shift or a shift alone, residual and activation",
     .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_conv_bias_act); },
     .run = [](Graph& g, PassContext& c) { return fuse_rows(g, c, "fuse_conv_affine_act", kRows); },
 };

@@ -36,12 +36,13 @@ Option decomposed(const Graph& graph, const Node& node, const DeviceRow& device,
 }
 
 // "want WANT, got 2 without one:", a line for each, and the hint.
-Status every_fault(std::string want, std::span<const std::string> faults, const char* hint) {
-  constexpr size_t kMost = 20;
+Status every_fault(Code code, std::string want, std::span<const std::string> faults,
+                   const char* hint) {
+  constexpr size_t kMost = 8;
   std::string text = cat("placement: want ", want, ", got ", faults.size(), " without one:");
   for (size_t i = 0; i < std::min(faults.size(), kMost); ++i) text += cat("\n  ", faults[i]);
   if (faults.size() > kMost) text += cat("\n  and ", faults.size() - kMost, " more");
-  return Status(Code::no_device, cat(text, "\n  ", hint));
+  return Status(code, cat(text, "\n  ", hint));
 }
 
 class Placing {
@@ -110,7 +111,7 @@ class Placing {
       faults.push_back(std::move(text));
     }
     if (faults.empty()) return {};
-    return every_fault("every node on a device", faults,
+    return every_fault(Code::no_device, "every node on a device", faults,
                        "targets.order or targets.also in the config may name more devices");
   }
 
@@ -137,8 +138,9 @@ class Placing {
         allowed_[i] = {uint32_t(t)};
     }
     if (faults.empty()) return {};
-    return every_fault(cat("a usable line of ", lock.name(), " for every node"), faults,
-                       "placement.lock_write in the config renews the lock");
+    return every_fault(
+        Code::invalid_argument, cat("a usable line of ", lock.name(), " for every node"), faults,
+        "--lock-write (placement.lock_write) renews the lock, which may be another model's");
   }
 
   // Only where there is a choice, and only on devices that may be chosen.

@@ -150,7 +150,7 @@ TEST(Lock, ThatCannotBeFollowedNamesEveryNode) {
   Graph graph = named_graph();
   const auto placement = place(graph, devices.targets(), {}, {&lock, ""});
   ASSERT_FALSE(placement.ok());
-  EXPECT_EQ(placement.status().code(), Code::no_device);
+  EXPECT_EQ(placement.status().code(), Code::invalid_argument);
   const std::string& message = placement.status().message();
   EXPECT_THAT(message, HasSubstr("want a usable line of test.lock for every node, got 2"));
   EXPECT_THAT(message, HasSubstr("exp 0 \"first (Exp)\": no line"));

@@ -1,5 +1,5 @@
 # The three ways to add something: frl_plugin(), frl_test(), and the flags that all share.
-option(FERRULE_TESTS "Build the tests" ON)
+set(FERRULE_TESTS ON CACHE STRING "ON, OFF, or rest: without those that the sanitized builds run as they are")
 option(FERRULE_FUZZ "Build the fuzz targets too (clang)" OFF)
 set(FERRULE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, as -fsanitize= takes them")
 
@@ -43,25 +43,39 @@ endif()
 set(FERRULE_PLUGIN_API ${PROJECT_SOURCE_DIR})
 include(${CMAKE_CURRENT_LIST_DIR}/plugin.cmake)
 
-# frl_register(target [LABELS ...]): a GoogleTest program as one entry of CTest. One process for each test
-# would take longer to start them than they take; --gtest_filter picks one.
+# frl_register(target [RELEASE] [NAME name] [FILTER tests] [LABELS ...]): a GoogleTest program as one entry of CTest. One process for
+# each test would take longer to start them than they take; --gtest_filter picks one. RELEASE: it has tests
+# that the sanitized builds lack.
 function(frl_register target)
-  cmake_parse_arguments(T "" "" "LABELS" ${ARGN})
-  set(filter)
+  cmake_parse_arguments(T "RELEASE" "NAME;FILTER" "LABELS" ${ARGN})
+  if(FERRULE_TESTS STREQUAL "rest" AND NOT T_RELEASE)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
+  if(NOT T_NAME)
+    set(T_NAME ${target})
+  endif()
+  if(NOT T_FILTER)
+    set(T_FILTER *)
+  endif()
   if(FERRULE_SANITIZE)
     # Whole networks by the reference: sanitizers take minutes for each, and see its ops elsewhere.
-    set(filter --gtest_filter=-*RealModels.Evaluate*)
+    set(T_FILTER -*RealModels.Evaluate*)
   endif()
-  add_test(NAME ${target} COMMAND ${target} --gtest_brief=1 ${filter})
-  set_tests_properties(${target} PROPERTIES TIMEOUT 900 LABELS "${T_LABELS}")
+  add_test(NAME ${T_NAME} COMMAND ${target} --gtest_brief=1 --gtest_filter=${T_FILTER})
+  set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 900 LABELS "${T_LABELS}")
 endfunction()
 
-# frl_test(folder [LABELS ...] [LINK libraries...]): tests/<folder>/*.cc as one GoogleTest program.
+# frl_test(folder [RELEASE] [LABELS ...] [LINK libraries...]): tests/<folder>/*.cc as one GoogleTest program.
 function(frl_test folder)
-  cmake_parse_arguments(T "" "" "LABELS;LINK" ${ARGN})
+  cmake_parse_arguments(T "RELEASE" "" "LABELS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cc)
   add_executable(test_${folder} ${sources})
   target_link_libraries(test_${folder} PRIVATE test_precompiled GTest::gmock_main ${T_LINK})
   target_precompile_headers(test_${folder} REUSE_FROM test_precompiled)
-  frl_register(test_${folder} LABELS ${T_LABELS})
+  set(release)
+  if(T_RELEASE)
+    set(release RELEASE)
+  endif()
+  frl_register(test_${folder} ${release} LABELS ${T_LABELS})
 endfunction()
