@@ -132,6 +132,16 @@ Result<Types> infer_scan(const OpRow& row, const Attributes& attributes, const O
   return types;
 }
 
+// Extents that fit one by one may be too many elements together.
+Result<Types> checked_types(const OpRow& row, Result<Types> types) {
+  if (!types.ok()) return types;
+  for (const TensorType& type : *types)
+    if (const auto extents = type.shape.extents();
+        !Shape::checked(std::span(extents).first(type.shape.rank())).ok())
+      return wrong(row, cat("want results of at most 2^59 elements, got ", to_string(type)));
+  return types;
+}
+
 }  // namespace
 
 Result<std::vector<TensorType>> Graph::infer_node(OpId op, const Attributes& attributes,
@@ -166,7 +176,7 @@ Result<std::vector<TensorType>> Graph::infer_node(OpId op, const Attributes& att
   if (operands.empty()) return wrong(*row, "want operands, got none");
   if (op == FRL_OP_if) return infer_if(*row, types, bodies);
   if (op == FRL_OP_while) return infer_while(*row, attributes, types, bodies);
-  return infer_scan(*row, attributes, types, bodies);
+  return checked_types(*row, infer_scan(*row, attributes, types, bodies));
 }
 
 Status verify(const Graph& graph) {

@@ -195,8 +195,8 @@ Val reduce(OpId by, Val x, const Ints& axes, bool keep) {
 Val mean(Val x, const Ints& axes, bool keep) {
   int64_t n = 1;
   for (const int64_t axis : axes) n *= x.dim(axis);
-  const Val sum = reduce(FRL_OP_add, x, axes, keep);
-  return axes.empty() ? sum : sum / double(n);
+  if (axes.empty()) return x;
+  return in_wide(x, [&](Val w) { return reduce(FRL_OP_add, w, axes, keep) / double(n); });
 }
 
 Val softmax(Val x, int64_t axis, OpId op) {

@@ -81,8 +81,15 @@ void range(ModelNode& n) {
     if (!n.want(each->n_elements() == 1 && each->element() == start.element(),
                 "three numbers of one type"))
       return;
-  const double delta = step.at_f64(0),
-               n_steps = std::ceil((limit.at_f64(0) - start.at_f64(0)) / delta);
+  const double delta = step.at_f64(0);
+  double n_steps = std::ceil((limit.at_f64(0) - start.at_f64(0)) / delta);
+  if (is_int(start.element()) && step.at_i64(0) != 0) {  // whole, without rounding
+    const auto apart = [](int64_t from, int64_t to) { return uint64_t(to) - uint64_t(from); };
+    const int64_t from = start.at_i64(0), to = limit.at_i64(0), by = step.at_i64(0);
+    const uint64_t way = by > 0 ? apart(from, to) : apart(to, from),
+                   size = by > 0 ? uint64_t(by) : -uint64_t(by);
+    n_steps = (by > 0) == (to > from) && to != from ? double(way / size + (way % size != 0)) : 0;
+  }
   if (delta == 0 || std::isnan(n_steps)) return n.fail("step: want a number other than 0");
   if (n_steps > 1e9)
     return n.fail(cat("want at most 10^9 elements, got ", n_steps), Code::out_of_limits);

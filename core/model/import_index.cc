@@ -62,8 +62,8 @@ void one_hot(ModelNode& n) {
   const auto depth = n.known_integer(1, 0);
   const Val values = n.in(2);
   if (n.failed()) return;
-  if (depth < 0 ||
-      !n.want(values.rank() == 1 && values.dim(0) == 2, "a depth of 0 or more and two values"))
+  if (!n.want(depth >= 0 && values.rank() == 1 && values.dim(0) == 2,
+              "a depth of 0 or more and two values"))
     return;
   const int64_t rank = indices.rank() + 1, axis = n.axis_attribute(-1, rank);
   indices = cast(indices, Type::i64);
@@ -146,7 +146,10 @@ void hard_max(ModelNode& n) {
   const Ints dims = x.dims();
   int64_t axis = 0;
   if (n.opset() < 13) {
-    axis = from_start(n.i("axis", 1), x.rank());
+    const int64_t given = n.i("axis", 1);
+    axis = from_start(given, x.rank());
+    if (axis < 0 || axis > x.rank())
+      return n.fail(cat("axis: want it inside rank ", x.rank(), ", got ", given));
     x = flatten(x, axis), axis = 1;
   } else {
     axis = n.axis_attribute(-1, x.rank());

@@ -56,12 +56,26 @@ void binary(ModelNode& n) {
   n.out(0, apply(n.row().arg, a, legacy_aligned(n, a, n.in(1))));
 }
 
+// Whole numbers that any float holds.
+bool is_small(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.n_elements(); ++i)
+    if (std::abs(tensor.at_f64(i)) > 256) return false;
+  return true;
+}
+
 void power(ModelNode& n) {
   const Val base = n.in(0), exponent = legacy_aligned(n, base, n.in(1));
   if (base.element() == exponent.element()) return n.out(0, apply(FRL_OP_pow, base, exponent));
-  // The result has the base's type; a fractional exponent needs the exponent's to compute in.
-  const Type inner =
-      is_int(base.element()) && is_float(exponent.element()) ? exponent.element() : base.element();
+  // The result has the base's type. A fractional exponent needs its own to compute in, a whole one
+  // a type that holds it.
+  const Tensor* known = n.block().graph().known(exponent.id);
+  const Type given = exponent.element();
+  Type inner = base.element();
+  if (is_int(inner) && is_float(given)) inner = given;
+  if (is_int(inner) && is_int(given) && size_bytes(given) > size_bytes(inner)) inner = given;
+  if (is_float(inner) && is_int(given) && size_bytes(given) >= size_bytes(inner) &&
+      !(known && is_small(*known)))
+    inner = Type::f64;
   n.out(0, cast(apply(FRL_OP_pow, cast(base, inner), cast(exponent, inner)), base.element()));
 }
 
@@ -92,7 +106,12 @@ Val fold_inputs(ModelNode& n, OpId op) {
 }
 
 void variadic(ModelNode& n) { n.out(0, fold_inputs(n, n.row().arg)); }
-void average(ModelNode& n) { n.out(0, fold_inputs(n, FRL_OP_add) / double(n.n_in())); }
+void average(ModelNode& n) {
+  const Type type = n.in(0).element();
+  Val sum = cast(n.in(0), wide(type));
+  for (size_t i = 1; i < n.n_in(); ++i) sum = sum + cast(n.in(i), wide(type));
+  n.out(0, cast(sum / double(n.n_in()), type));
+}
 
 void where(ModelNode& n) { n.out(0, select(n.in(0), n.in(1), n.in(2))); }
 

@@ -122,8 +122,10 @@ void mean_variance_norm(ModelNode& n) {
   const Val x = n.in(0);
   Ints axes = n.has_attribute("axes") ? n.ints("axes") : Ints{0, 2, 3};
   axes = n.axes(axes, x.rank());
-  const Val off = x - mean(x, axes);
-  n.out(0, off / (apply(FRL_OP_sqrt, mean(off * off, axes)) + 1e-9));
+  n.out(0, in_wide(x, [&](Val w) {
+          const Val off = w - mean(w, axes);
+          return off / (apply(FRL_OP_sqrt, mean(off * off, axes)) + 1e-9);
+        }));
 }
 
 // The mean square over a window of channels is an average pool over [n, 1, c, rest].
@@ -147,9 +149,10 @@ void lp_norm(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t axis = n.axis_attribute(-1, x.rank()), p = n.i("p", 2);
   if (p != 1 && p != 2) return n.unsupported(cat("p ", p));
-  const Val norm = p == 1 ? reduce(FRL_OP_add, apply(FRL_OP_abs, x), {axis})
-                          : apply(FRL_OP_sqrt, reduce(FRL_OP_add, x * x, {axis}));
-  n.out(0, x / norm);
+  n.out(0, in_wide(x, [&](Val w) {
+          return w / (p == 1 ? reduce(FRL_OP_add, apply(FRL_OP_abs, w), {axis})
+                             : apply(FRL_OP_sqrt, reduce(FRL_OP_add, w * w, {axis})));
+        }));
 }
 
 constexpr ImportRow kRows[] = {

@@ -21,6 +21,12 @@ void reduction(ModelNode& n, Body body) {
   Ints axes;
   if (reduced_axes(n, x, &axes)) n.out(0, body(x, axes, n.i("keepdims", 1) != 0));
 }
+template <class Body>
+void wide_reduction(ModelNode& n, Body body) {
+  reduction(n, [&](Val x, const Ints& axes, bool keep) {
+    return in_wide(x, [&](Val w) { return body(w, axes, keep); });
+  });
+}
 
 template <OpId by>
 void reduce_by(ModelNode& n) {
@@ -28,27 +34,27 @@ void reduce_by(ModelNode& n) {
 }
 void reduce_mean(ModelNode& n) { reduction(n, mean); }
 void reduce_l1(ModelNode& n) {
-  reduction(n, [](Val x, const Ints& axes, bool keep) {
+  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
     return reduce(FRL_OP_add, apply(FRL_OP_abs, x), axes, keep);
   });
 }
 void reduce_l2(ModelNode& n) {
-  reduction(n, [](Val x, const Ints& axes, bool keep) {
+  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
     return apply(FRL_OP_sqrt, reduce(FRL_OP_add, x * x, axes, keep));
   });
 }
 void reduce_sum_square(ModelNode& n) {
-  reduction(
+  wide_reduction(
       n, [](Val x, const Ints& axes, bool keep) { return reduce(FRL_OP_add, x * x, axes, keep); });
 }
 void reduce_log_sum(ModelNode& n) {
-  reduction(n, [](Val x, const Ints& axes, bool keep) {
+  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
     return apply(FRL_OP_log, reduce(FRL_OP_add, x, axes, keep));
   });
 }
 // The maximum is subtracted first; an infinite one would give inf - inf.
 void reduce_log_sum_exp(ModelNode& n) {
-  reduction(n, [&](Val x, const Ints& axes, bool keep) {
+  wide_reduction(n, [&](Val x, const Ints& axes, bool keep) {
     const Val top = reduce(FRL_OP_max, x, axes);
     const Val is_infinite = n.block().emit(FRL_OP_is_inf, {top});
     const Val shift = select(is_infinite, n.block().scalar(x.element(), 0), top);

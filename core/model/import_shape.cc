@@ -183,7 +183,13 @@ Ints expanded(Ints a, Ints b) {
 void expand_to(ModelNode& n) {
   const Val x = n.in(0);
   const Ints dims = n.known_ints(1);
-  if (!n.failed()) n.out(0, broadcast_to(x, expanded(x.dims(), dims)));
+  if (n.failed()) return;
+  const Ints from = expanded(x.dims(), Ints(dims.size(), 1)), to = expanded(from, dims);
+  for (size_t i = 0; i < to.size(); ++i)
+    if (const int64_t d = expanded(dims, Ints(to.size(), 1))[i]; d != 1 && d != to[i])
+      return n.fail(cat("shape: want one that ", to_string(x.shape()), " broadcasts with, got ", d,
+                        " at axis ", i));
+  n.out(0, broadcast_to(x, to));
 }
 
 // Each axis a becomes [repeats, a], and both together one axis.
@@ -204,7 +210,7 @@ void tile(ModelNode& n) {
     const int64_t times = repeats[size_t(axis)];
     int64_t extent = 0;
     if (times < 0 || !checked_mul(times, x.dim(axis), &extent))
-      return n.fail(cat("repeats: want 0 or more, got ", times));
+      return n.fail(cat("repeats: want 0 or more and at most 2^59 elements, got ", times));
     if (times != 1) apart.push_back(1), wide.push_back(times);
     apart.push_back(x.dim(axis)), wide.push_back(x.dim(axis)), whole.push_back(extent);
   }

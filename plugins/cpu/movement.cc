@@ -179,8 +179,8 @@ KernelPtr make_pad(const Context&, const Request& region) {
 KernelPtr make_trilu(const Context&, const Request& region) {
   const frl::Operand x = region.operand(0), y = region.result(0);
   const bool upper = region.attribute_i(FRL_AT_trilu_upper) != 0;
-  const int64_t k = region.attribute_i(FRL_AT_trilu_k);
   const int64_t n = y.value.extent(-1), m = y.value.extent(-2);
+  const int64_t k = std::clamp(region.attribute_i(FRL_AT_trilu_k), -m, n);  // beyond: the same
   return with_size(y.value.type, [&]<class T>(T) {
     return make_kernel([=, rows = y.value.n_elements(), from = Place(x),
                         to = Place(y)](const frl::Call& call) {

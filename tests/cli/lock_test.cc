@@ -31,7 +31,7 @@ TEST_F(LockFlags, WriteFollowAndRenew) {
 
   replace("node relu 0 \"", "node relu 0 \"not ");
   const Ran lost = run("explain two.onnx --lock p.lock");
-  EXPECT_EQ(lost.exit_code, 3);
+  EXPECT_EQ(lost.exit_code, 2);
   EXPECT_THAT(lost.err, HasSubstr("p.lock for every node, got 1 without one"));
   EXPECT_THAT(lost.err, HasSubstr("relu 0"));
   EXPECT_THAT(lost.err, HasSubstr(": no line; did you mean node relu 0 \"not "));

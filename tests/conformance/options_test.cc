@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"--case F/relu/f32/row/dat --depth smoke",
               "selection: want cases up to L5 at depth smoke that fit F/relu/f32/row/dat, got "
               "none; did you mean F/relu/f32/row/data"},
-        Wrong{"more", "ferrule-conformance: want nothing more, got more"}));
+        Wrong{"more", "arguments: want nothing more, got more"}));
 
 TEST(Usage, UnknownFlagsAndCommandsNameTheNearest) {
   const Said flag = run("ferrule-conformance", cat(kTemplate, " --famly F"));

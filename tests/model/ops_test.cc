@@ -91,6 +91,37 @@ TEST(Ops, LayerNormalizationWithFactorsThatBroadcast) {
   EXPECT_GIVES(run(17, graph + floats("s", {2, 1}, {2, 0})), {-1.44949f, 1, 3.44949f, 1, 1, 1});
 }
 
+TEST(Ops, SumsOf16BitFloatsHaveTheRangeOfF32) {
+  const auto halves = [](const std::string& name, const std::vector<uint16_t>& bits) {
+    return build::initializer(build::tensor(name, 10, {1, int64_t(bits.size())}, build::raw(bits)));
+  };
+  const std::string x = output("y") + halves("x", {0x7b53, 0x7b53});  // 60000
+  EXPECT_GIVES(run(13, x + node("ReduceMean", {"x"}, {"y"}, ints("axes", {1}))), {60000});
+  EXPECT_GIVES(run(13, x + node("Mean", {"x", "x"}, {"y"})), {60000, 60000});
+  const std::string small = output("y") + halves("x", {0x5cb0, 0xdcb0});  // 300
+  EXPECT_GIVES(run(13, small + node("MeanVarianceNormalization", {"x"}, {"y"}, ints("axes", {1}))),
+               {1, -1});
+  EXPECT_GIVES(run(13, small + node("ReduceSum", {"x"}, {"y"})), {0});
+}
+
+TEST(Ops, RangeCountsWholeNumbersExactly) {
+  const auto one = [](const std::string& name, int64_t v) {
+    return build::initializer(build::tensor(name, kI64, {}, build::raw(std::vector<int64_t>{v})));
+  };
+  const std::string op = output("y") + node("Range", {"a", "b", "c"}, {"y"});
+  const int64_t big = int64_t(1) << 53;
+  EXPECT_EQ(run(13, op + one("a", big) + one("b", big + 1) + one("c", 1)).size(), 1u);
+  EXPECT_EQ(run(13, op + one("a", big) + one("b", big + 3) + one("c", 1)).size(), 3u);
+  EXPECT_EQ(run(13, op + one("a", 5) + one("b", 0) + one("c", -2)).size(), 3u);
+  EXPECT_EQ(run(13, op + one("a", 5) + one("b", 0) + one("c", 2)).size(), 0u);
+}
+
+TEST(Ops, WholeExponentsAreNotRounded) {
+  const std::string op = output("y") + node("Pow", {"x", "p"}, {"y"});
+  EXPECT_GIVES(run(15, op + floats("x", {1}, {-1}) + longs("p", {16777217})), {-1});
+  EXPECT_GIVES(run(15, op + floats("x", {2}, {-2, 3}) + longs("p", {3})), {-8, 27});
+}
+
 TEST(Ops, AttentionMasks) {
   EXPECT_GIVES(run(23, kZeros + node("Attention", {"q", "k", "v"}, {"y"})), {3, 6, 3, 6});
   EXPECT_GIVES(run(23, kZeros + node("Attention", {"q", "k", "v"}, {"y"}, i("is_causal", 1))),

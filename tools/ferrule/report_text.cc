@@ -71,24 +71,34 @@ void append_fusions(std::string& out, const Executable& executable) {
     out += cat("  and ", n_rejected - shown, " more (--format json has all)\n");
 }
 
-// How many nodes each device runs, and each one that a device of targets.also had to take.
+std::string price(const Option& option) {
+  if (option.support == Support::refused) return option.refusal.text;
+  return cat(
+      microseconds(option.time_ps),
+      option.transfer_ps ? cat(" + ", microseconds(option.transfer_ps), " of transfers") : "");
+}
+
+// How many nodes each device runs; where there is a choice, what each would have cost elsewhere.
 void append_placement(std::string& out, const Session& session, const Executable& executable) {
+  constexpr size_t kMostNodes = 12;  // of one device
   const Placement& placement = executable.report().placement;
   const auto& targets = session.context().targets;
   out += cat("placement  predicted ", microseconds(placement.predicted_ps), "\n");
   for (size_t t = 0; t < targets.size(); ++t) {
-    size_t n = 0;
-    for (const PlacedNode& node : placement.nodes) n += !node.view && node.device == int32_t(t);
-    out += cat("  ", targets[t].id, "  ", n, n == 1 ? " node" : " nodes",
+    std::vector<const PlacedNode*> here;
+    for (const PlacedNode& node : placement.nodes)
+      if (!node.view && node.device == int32_t(t)) here.push_back(&node);
+    out += cat("  ", targets[t].id, "  ", here.size(), here.size() == 1 ? " node" : " nodes",
                targets[t].also ? ", by targets.also" : "", "\n");
-    for (const PlacedNode& node : placement.nodes) {
-      if (!targets[t].also || node.view || node.device != int32_t(t)) continue;
-      out += cat("    ", node.nodes, " as ", node.op);
+    if (targets.size() == 1) continue;
+    for (size_t i = 0; i < std::min(here.size(), kMostNodes); ++i) {
+      out += cat("    ", here[i]->nodes, " as ", here[i]->op, ": ", price(here[i]->options[t]));
       for (size_t other = 0; other < targets.size(); ++other)
-        if (!targets[other].also)
-          out += cat("; ", targets[other].id, ": ", node.options[other].refusal.text);
+        if (other != t) out += cat("; ", targets[other].id, ": ", price(here[i]->options[other]));
       out += "\n";
     }
+    if (here.size() > kMostNodes)
+      out += cat("    and ", here.size() - kMostNodes, " more (--format json has all)\n");
   }
 }
 
@@ -118,7 +128,7 @@ std::string explain_text(const Session& session, const Executable& executable) {
         cat("  ", entry.id,
             entry.row().state == FRL_DEVICE_PRESENT ? "" : cat(" (", entry.row().reason_text, ")"),
             "\n");
-  out += "passes\n";
+  out += "passes for any device\n";
   const auto passes = [&](const FuseReport& report) {
     for (const PassRecord& pass : report.passes)
       out += pass.on ? cat("  on   ", pass.name,
@@ -129,7 +139,11 @@ std::string explain_text(const Session& session, const Executable& executable) {
                      : cat("  off  ", pass.name, "  ", pass.why_off, "\n");
   };
   passes(executable.report().canonical);
-  for (const FuseReport& report : executable.report().fusion) passes(report);
+  const auto& fusion = executable.report().fusion;
+  for (size_t t = 0; t < fusion.size(); ++t) {
+    out += cat("passes of ", session.context().targets[t].id, "\n");
+    passes(fusion[t]);
+  }
   append_placement(out, session, executable);
   out += "regions\n";
   append_regions(out, executable, "  ");

@@ -49,7 +49,7 @@ class Reading {
   bool is_bare() const { return out_.command == grammar_.bare; }
 
   std::string label() const {
-    return !out_.command ? "before the command" : is_bare() ? grammar_.program : out_.command->name;
+    return !out_.command ? "before the command" : is_bare() ? "arguments" : out_.command->name;
   }
 
   Status command(const std::string& word) {
