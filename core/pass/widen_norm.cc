@@ -11,25 +11,22 @@ namespace {
 enum Slot : uint32_t { kX, kFactor, kNorm };
 constexpr size_t kScalePlace = 1, kShiftPlace = 2;
 
-// `given` as one number for each of the last axes of x; no value: it is something else.
-Result<ValueId> fitted(Graph& graph, ValueId x, int64_t n_axes, ValueId given) {
-  const Shape &shape = graph.shape(x), &from = graph.shape(given);
+// `given` without what it has before the last axes: the op's rule says whether it fits then. No
+// value: it is something else.
+Result<ValueId> fitted(Graph& graph, int64_t n_axes, ValueId given) {
+  const Shape& from = graph.shape(given);
   const int64_t extra = int64_t(from.rank()) - n_axes;
-  if (extra < 0 || !from.is_exact() || (extra > 0 && !graph.known(given))) return kNoValue;
+  if (extra <= 0) return given;
+  if (!graph.known(given)) return kNoValue;
   std::vector<int64_t> extents;
-  for (int64_t axis = -int64_t(from.rank()); axis < 0; ++axis) {
-    const bool inside = axis >= -n_axes;
-    if (from.from_end(axis) != (inside ? shape.from_end(axis) : 1)) return kNoValue;
-    if (inside) extents.push_back(from.from_end(axis));
-  }
-  if (extra == 0) return given;
+  for (int64_t axis = -n_axes; axis < 0; ++axis) extents.push_back(from.from_end(axis));
   return graph.emit(FRL_OP_reshape,
                     Attributes(FRL_OP_reshape).set_list(FRL_AT_reshape_shape, extents), {given});
 }
 
 Result<ValueId> with_factor(Match& m, size_t place) {
   const int64_t n_axes = m.maker(kNorm).attributes.i(FRL_AT_layer_norm_axes_n);
-  FRL_LET(const ValueId factor, fitted(m.graph, m[kX], n_axes, m[kFactor]));
+  FRL_LET(const ValueId factor, fitted(m.graph, n_axes, m[kFactor]));
   return with_operand(m, kNorm, place, factor);
 }
 Result<ValueId> with_scale(Match& m) { return with_factor(m, kScalePlace); }
