@@ -42,7 +42,7 @@ class Reports : public testing::Test {
   static void SetUpTestSuite() {
     folder = new Folder;
     said = run("fake_suite",
-               cat(kTemplate, " --family A,F,G --case-timeout 2 --memory-limit 400 --report ",
+               cat(kTemplate, " --family A,F,G --case-timeout 5 --memory-limit 400 --report ",
                    folder->at("report")));
   }
   static void TearDownTestSuite() { delete folder; }

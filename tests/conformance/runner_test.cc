@@ -17,7 +17,7 @@ struct Ran {
 Ran run_fake(const std::string& arguments) {
   const Folder folder;
   Ran out;
-  out.said = run("fake_suite", cat(kTemplate, " --case-timeout 2 --memory-limit 400 --report ",
+  out.said = run("fake_suite", cat(kTemplate, " --case-timeout 5 --memory-limit 400 --report ",
                                    folder.at("report"), " ", arguments));
   out.report = report_in(folder);
   return out;
