@@ -89,5 +89,15 @@ TEST_F(LockFlags, AConfigsLockLiesBesideIt) {
   EXPECT_THAT(scratch_.text("there/its.lock"), HasSubstr("ferrule placement 1"));
 }
 
+TEST_F(LockFlags, ExplainSaysWhatANodeWouldHaveCostElsewhere) {
+  const std::string both = " --target cpu --target tpu-sim --plugins " FRL_BUILD_DIR "/simulators";
+  const Ran ran = run_program(scratch_, "explain two.onnx" + both);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("a (Relu) as relu: "));
+  EXPECT_THAT(ran.out, HasSubstr("; tpu-sim: "));
+  EXPECT_THAT(ran.out, HasSubstr("of transfers"));
+  EXPECT_THAT(ran.out, HasSubstr("passes of tpu-sim"));
+}
+
 }  // namespace
 }  // namespace ferrule
