@@ -91,12 +91,6 @@ void add_claims(Facts& facts, const DeviceRow& row) {
     }
 }
 
-std::string hex(uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 void list_all(std::span<const Family> families, const Job& job, const Lines& lines) {
   const Target target = open_target(job);
   lines.put(line_of(facts_of(target)));
@@ -209,7 +203,7 @@ Facts facts_of(const Target& target) {
     facts.device_text = cat(row.name, " is absent: ", row.reason_text);
   if (row.state == FRL_DEVICE_PROFILE)
     facts.device_text = cat(row.name, " is a profile, without the hardware");
-  facts.claims_hash = hex(row.claims_hash());
+  facts.claims_hash = hex_text(row.claims_hash());
   facts.void_claims = row.voided;
   add_claims(facts, row);
   return facts;

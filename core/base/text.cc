@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace ferrule {
 
@@ -80,6 +81,12 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
     if (distance < best) best = distance, found = candidate;
   }
   return found;
+}
+
+std::string hex_text(uint64_t number) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
 }
 
 std::string near_text(std::string_view word, std::span<const std::string> candidates) {

@@ -53,6 +53,9 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 // "; did you mean NAME", or nothing where none is near.
 std::string near_text(std::string_view word, std::span<const std::string> candidates);
 
+// Sixteen hexadecimal digits.
+std::string hex_text(uint64_t number);
+
 // Quotes, backslashes and control characters escaped as JSON wants; invalid UTF-8 becomes U+FFFD.
 std::string json_quote(std::string_view text);
 

@@ -1,7 +1,6 @@
 #include "core/cost/calibration.h"
 
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -122,12 +121,6 @@ std::vector<std::pair<std::string, uint64_t>> cost_rates(const Cost& cost) {
         out.emplace_back(cat(kArithmetic, type_name(Type(rate.type)), ".", mode.name),
                          rate.ps_per_mflop);
   return out;
-}
-
-std::string hex_text(uint64_t number) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
 }
 
 std::string difference(const DeviceIdentity& stored, const DeviceIdentity& now) {

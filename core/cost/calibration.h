@@ -29,9 +29,6 @@ struct Calibration {
 // {"arithmetic.f32.ieee", 6000000}.
 std::vector<std::pair<std::string, uint64_t>> cost_rates(const Cost& cost);
 
-// Sixteen digits.
-std::string hex_text(uint64_t number);
-
 std::string to_toml(const Calibration& calibration);
 //   name    of the document, for messages
 //   errors  invalid_argument: what is missing, unknown or out of range

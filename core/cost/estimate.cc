@@ -121,8 +121,10 @@ Work work_of(const Graph& graph, const Node& node) {
     if (only_moves(member.op))
       work.moved_bytes += 2 * (*body)->type(member.results[0]).size_bytes();
   }
-  if (node.op == FRL_OP_scan)
-    work.flops *= std::max<int64_t>(1, node.attributes.i(FRL_AT_scan_length));
+  if (node.op == FRL_OP_scan) {
+    const int64_t times = std::max<int64_t>(1, node.attributes.i(FRL_AT_scan_length));
+    work.flops *= times, work.products *= times, work.moved_bytes *= times;
+  }
   return work;
 }
 

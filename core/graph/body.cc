@@ -111,8 +111,6 @@ Term slice_last(Term x, int64_t begin, int64_t n, int64_t step) {
 
 Term concat_last(Term a, Term b) { return a.in->emit(FRL_OP_concat, {a, b}); }
 
-Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
-
 std::vector<int64_t> trailing_axes(int64_t n) {
   std::vector<int64_t> axes;
   for (int64_t axis = -n; axis < 0; ++axis) axes.push_back(axis);

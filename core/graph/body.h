@@ -70,8 +70,6 @@ Term swap_last(Term x);  // the last two axes
 Term slice_last(Term x, int64_t begin, int64_t n, int64_t step = 1);
 Term concat_last(Term a, Term b);
 
-// 16-bit floats are normalised and summed in f32, as every backend does; others in their own type.
-Type wide(Type type);
 std::vector<int64_t> trailing_axes(int64_t n);
 
 // Expansions; the results in order.

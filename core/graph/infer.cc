@@ -167,7 +167,8 @@ Result<std::vector<TensorType>> Graph::infer_node(OpId op, const Attributes& att
       return output_types(body);
     }
     case Form::open:
-      if (op == FRL_OP_batch) return batch_types(attributes, *bodies[0], all_types(types, 0));
+      if (op == FRL_OP_batch)
+        return checked_types(*row, batch_types(attributes, *bodies[0], all_types(types, 0)));
       FRL_TRY(check_inputs(*row, *bodies[0], all_types(types, 0)));
       return output_types(*bodies[0]);
     case Form::control:

@@ -55,8 +55,7 @@ Val topk_places(Val x, int64_t axis, int64_t k);
 // 0, 1, .. n - 1 as a literal or a parameter.
 Val iota(ImportBlock& block, Type type, int64_t n);
 
-// 16-bit floats are computed with in f32, as the kinds do: their sums and squares need its range.
-inline Type wide(Type type) { return type == Type::f16 || type == Type::bf16 ? Type::f32 : type; }
+// As the kinds do: sums and squares of 16-bit floats need the range of f32.
 template <class Fn>
 Val in_wide(Val x, Fn fn) {
   return cast(fn(cast(x, wide(x.element()))), x.element());

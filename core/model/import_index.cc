@@ -146,10 +146,7 @@ void hard_max(ModelNode& n) {
   const Ints dims = x.dims();
   int64_t axis = 0;
   if (n.opset() < 13) {
-    const int64_t given = n.i("axis", 1);
-    axis = from_start(given, x.rank());
-    if (axis < 0 || axis > x.rank())
-      return n.fail(cat("axis: want it inside rank ", x.rank(), ", got ", given));
+    axis = n.split_attribute(x.rank());
     x = flatten(x, axis), axis = 1;
   } else {
     axis = n.axis_attribute(-1, x.rank());

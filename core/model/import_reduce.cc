@@ -89,9 +89,8 @@ void cumulative_sum(ModelNode& n) {
 void soft_max(ModelNode& n) {
   const Val x = n.in(0);
   if (n.opset() >= 13) return n.out(0, softmax(x, n.axis_attribute(-1, x.rank()), n.row().arg));
-  const int64_t given = n.i("axis", 1), axis = from_start(given, x.rank());
-  if (axis < 0 || axis > x.rank())
-    return n.fail(cat("axis: want it inside rank ", x.rank(), ", got ", given));
+  const int64_t axis = n.split_attribute(x.rank());
+  if (n.failed()) return;
   if (axis == x.rank() - 1) return n.out(0, softmax(x, axis, n.row().arg));
   n.out(0, reshape(softmax(flatten(x, axis), 1, n.row().arg), x.dims()));
 }

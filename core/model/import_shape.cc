@@ -41,9 +41,7 @@ void reshape_to(ModelNode& n) {
 
 void flatten_to(ModelNode& n) {
   const Val x = n.in(0);
-  const int64_t given = n.i("axis", 1), axis = from_start(given, x.rank());
-  if (axis < 0 || axis > x.rank())
-    return n.fail(cat("axis: want -", x.rank(), " .. ", x.rank(), ", got ", given));
+  const int64_t axis = n.split_attribute(x.rank());
   n.out(0, flatten(x, axis));
 }
 
@@ -171,24 +169,19 @@ void pad_axes(ModelNode& n) {
   n.out(0, pad(x, begins, ends, mode, mode == 0 ? fill : Val{&n.block(), kNoValue}));
 }
 
-// Both shapes with ones in front, to one rank; each axis the larger extent.
-Ints expanded(Ints a, Ints b) {
-  while (a.size() < b.size()) a.insert(a.begin(), 1);
-  while (b.size() < a.size()) b.insert(b.begin(), 1);
-  for (size_t i = 0; i < a.size(); ++i)
-    if (a[i] == 1) a[i] = b[i];
-  return a;
-}
-
 void expand_to(ModelNode& n) {
   const Val x = n.in(0);
-  const Ints dims = n.known_ints(1);
+  Ints to = n.known_ints(1), from = x.dims();
   if (n.failed()) return;
-  const Ints from = expanded(x.dims(), Ints(dims.size(), 1)), to = expanded(from, dims);
-  for (size_t i = 0; i < to.size(); ++i)
-    if (const int64_t d = expanded(dims, Ints(to.size(), 1))[i]; d != 1 && d != to[i])
-      return n.fail(cat("shape: want one that ", to_string(x.shape()), " broadcasts with, got ", d,
-                        " at axis ", i));
+  // Ones in front, to one rank; then each axis the extent that is not 1.
+  to.insert(to.begin(), size_t(std::max<int64_t>(0, x.rank() - int64_t(to.size()))), 1);
+  from.insert(from.begin(), to.size() - from.size(), 1);
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i] != from[i] && to[i] != 1 && from[i] != 1)
+      return n.fail(cat("shape: want one that ", to_string(x.shape()), " broadcasts with, got ",
+                        to[i], " at axis ", i));
+    if (to[i] == 1) to[i] = from[i];
+  }
   n.out(0, broadcast_to(x, to));
 }
 

@@ -207,6 +207,8 @@ class ModelNode {
   Ints axes(const Ints& given, int64_t rank);
   // The same from the attribute "axis".
   int64_t axis_attribute(int64_t fallback, int64_t rank) { return axis(i("axis", fallback), rank); }
+  // `axis` of ops that cut the axes in two, 0 .. rank from the start; 1 where it is missing.
+  int64_t split_attribute(int64_t rank);
   // The core's type for a data type; fails if it has none.
   Type type_of(int64_t data_type);
 

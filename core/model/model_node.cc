@@ -208,6 +208,14 @@ int64_t ModelNode::axis(int64_t given, int64_t rank) {
   return 0;
 }
 
+int64_t ModelNode::split_attribute(int64_t rank) {
+  const int64_t given = i("axis", 1), axis = from_start(given, rank);
+  if (failed()) return 0;
+  if (axis >= 0 && axis <= rank) return axis;
+  fail(cat("axis: want -", rank, " .. ", rank, ", got ", given));
+  return 0;
+}
+
 Ints ModelNode::axes(const Ints& given, int64_t rank) {
   Ints out;
   for (const int64_t each : given) {

@@ -35,6 +35,8 @@ std::string_view type_name(Type type);
 Type parse_type(std::string_view name);
 
 constexpr bool is_float(Type t) { return t >= Type::f64 && t <= Type::bf16; }
+// 16-bit floats are normalised and summed in f32, as every backend does; others in their own type.
+constexpr Type wide(Type t) { return t == Type::f16 || t == Type::bf16 ? Type::f32 : t; }
 constexpr bool is_signed_int(Type t) { return t >= Type::i8 && t <= Type::i64; }
 constexpr bool is_unsigned_int(Type t) { return t >= Type::u8 && t <= Type::u64; }
 constexpr bool is_int(Type t) { return is_signed_int(t) || is_unsigned_int(t); }

@@ -39,8 +39,8 @@ class Part {
                  uint32_t(request.inputs.size()),
                  append(lists, request.outputs),
                  uint32_t(request.outputs.size())};
-    for (const auto& ids : {request.inputs, request.outputs})
-      for (uint32_t id : ids) {
+    for (const auto* ids : {&request.inputs, &request.outputs})
+      for (uint32_t id : *ids) {
         if (id == FRL_NO_VALUE) continue;
         frl_value& v = values[id];
         v.flags &= FRL_VALUE_LITERAL, v.alias = 0, v.align_bytes = align_bytes;

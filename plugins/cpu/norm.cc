@@ -89,7 +89,7 @@ void normalise_rows(const Isa& isa, const NormPlaces& p, const NormForm& form, i
     const T* x = p.x.in<T>(call) + row * n;
     T* y = p.y.out<T>(call) + row * n;
     if (p.residual.present()) {
-      T* sum = (p.sum.present() ? p.sum.out<T>(call) + row * n : y);
+      T* sum = p.sum.present() ? p.sum.out<T>(call) + row * n : y;
       add(sum, x, p.residual.in<T>(call) + row * n, nullptr, n, nullptr);
       x = sum;
     }
@@ -117,7 +117,19 @@ KernelPtr make_norm(const Context& context, const frl::Value& x, NormPlaces plac
   });
 }
 
-KernelPtr make_plain_norm(const Context& context, const Request& region, const NormForm& form) {
+// Their attributes stand in the same slots.
+NormForm form_of(const Request& region, bool centred) {
+  static_assert(FRL_AT_layer_norm_axes_n == FRL_AT_rms_norm_axes_n &&
+                FRL_AT_layer_norm_axes_n == FRL_AT_residual_layer_norm_axes_n &&
+                FRL_AT_layer_norm_axes_n == FRL_AT_residual_rms_norm_axes_n);
+  static_assert(FRL_AT_layer_norm_epsilon == FRL_AT_rms_norm_epsilon &&
+                FRL_AT_layer_norm_epsilon == FRL_AT_residual_layer_norm_epsilon &&
+                FRL_AT_layer_norm_epsilon == FRL_AT_residual_rms_norm_epsilon);
+  return {region.attribute_i(FRL_AT_layer_norm_axes_n),
+          region.attribute_f(FRL_AT_layer_norm_epsilon), centred};
+}
+
+KernelPtr make_plain_norm(const Context& context, const Request& region, bool centred) {
   const frl::Operand x = region.operand(0);
   KernelPtr kernel = make_norm(context, x.value,
                                {Place(x),
@@ -126,19 +138,19 @@ KernelPtr make_plain_norm(const Context& context, const Request& region, const N
                                 Place(region.operand(2)),
                                 Place(region.result(0)),
                                 {}},
-                               form);
+                               form_of(region, centred));
   if (x.argument == 0) kernel->aliases = {{0, 0}};
   return kernel;
 }
 
 // Sums of 16-bit floats are rounded before the norm: part by part.
-KernelPtr make_residual_norm(const Context& context, const Request& region, const NormForm& form) {
+KernelPtr make_residual_norm(const Context& context, const Request& region, bool centred) {
   const frl::Operand x = region.operand(0);
   if (x.value.type != FRL_F32 && x.value.type != FRL_F64) return make_sequence(context, region);
   return make_norm(context, x.value,
                    {Place(x), Place(region.operand(1)), Place(region.operand(2)),
                     Place(region.operand(3)), Place(region.result(0)), Place(region.result(1))},
-                   form);
+                   form_of(region, centred));
 }
 
 }  // namespace
@@ -150,24 +162,16 @@ KernelPtr make_log_softmax(const Context& context, const Request& region) {
   return make_softmax_of(context, region, true);
 }
 KernelPtr make_layer_norm(const Context& context, const Request& region) {
-  return make_plain_norm(context, region,
-                         {region.attribute_i(FRL_AT_layer_norm_axes_n),
-                          region.attribute_f(FRL_AT_layer_norm_epsilon), true});
+  return make_plain_norm(context, region, true);
 }
 KernelPtr make_rms_norm(const Context& context, const Request& region) {
-  return make_plain_norm(context, region,
-                         {region.attribute_i(FRL_AT_rms_norm_axes_n),
-                          region.attribute_f(FRL_AT_rms_norm_epsilon), false});
+  return make_plain_norm(context, region, false);
 }
 KernelPtr make_residual_layer_norm(const Context& context, const Request& region) {
-  return make_residual_norm(context, region,
-                            {region.attribute_i(FRL_AT_residual_layer_norm_axes_n),
-                             region.attribute_f(FRL_AT_residual_layer_norm_epsilon), true});
+  return make_residual_norm(context, region, true);
 }
 KernelPtr make_residual_rms_norm(const Context& context, const Request& region) {
-  return make_residual_norm(context, region,
-                            {region.attribute_i(FRL_AT_residual_rms_norm_axes_n),
-                             region.attribute_f(FRL_AT_residual_rms_norm_epsilon), false});
+  return make_residual_norm(context, region, false);
 }
 
 }  // namespace cpu

@@ -42,16 +42,17 @@ class Builder {
 
   Program build() && {
     const uint64_t inner = settle();
-    const PartFinder kinds(region_, uses_);
+    const PartFinder finder(region_, uses_);
+    const auto kind_at = [&](uint32_t first) { return dense(finder.at(first)); };
     for (uint32_t first = 0; first < body_.n_nodes;) {
       if (is_view(region_.node(body_.first_node + first)) && ++first) continue;
-      if (auto request = kinds.at(first)) {
+      if (auto request = kind_at(first)) {
         first += request->n_nodes;
         add_step(flagged(std::move(*request)), inner);
         continue;
       }
       uint32_t end = first + 1;
-      while (end < body_.n_nodes && joins(first, end) && !kinds.at(end)) ++end;
+      while (end < body_.n_nodes && joins(first, end) && !kind_at(end)) ++end;
       add_step(request_of(first, end), inner);
       first = end;
     }
@@ -60,6 +61,17 @@ class Builder {
   }
 
  private:
+  bool has_gaps(uint32_t id) const {
+    return id != FRL_NO_VALUE && out_.homes[id].argument >= 0 && is_input(id) &&
+           !region_.value(id).is_dense();
+  }
+  // Pointwise parts read by strides; the nodes of a kind may be pointwise, its kernel is not.
+  std::optional<frl::PartRequest> dense(std::optional<frl::PartRequest> kind) const {
+    const bool gaps =
+        kind && std::ranges::any_of(kind->inputs, [&](uint32_t id) { return has_gaps(id); });
+    return gaps ? std::nullopt : std::move(kind);
+  }
+
   // Gives every value that has no home one in scratch; where that ends.
   uint64_t settle() {
     uint64_t end = 0;
@@ -117,10 +129,9 @@ class Builder {
   frl::PartRequest flagged(frl::PartRequest request) const {
     for (uint32_t id : request.inputs) {
       if (id == FRL_NO_VALUE || out_.homes[id].argument < 0) continue;
-      const frl::Value v = region_.value(id);
-      if (access_[id] == Access::whole && uses_[id].size() == 1 && v.is_parameter())
+      if (access_[id] == Access::whole && uses_[id].size() == 1 && region_.value(id).is_parameter())
         request.parameters.push_back(id);
-      if (is_input(id) && !v.is_dense()) request.strided.push_back(id);
+      if (has_gaps(id)) request.strided.push_back(id);
     }
     return request;
   }

@@ -146,20 +146,26 @@ INSTANTIATE_TEST_SUITE_P(Faults, Teeth,
                                                   "the same graph twice"}),
                          [](const auto& info) { return info.param.name; });
 
+// A graph of one input, and elements of 1/256 for it.
+Sample sample_of(const char* text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  if (!graph.ok()) return {Graph("none"), {}};
+  Tensor x(graph->type(graph->inputs()[0]));
+  for (int64_t i = 0; i < x.n_elements(); ++i) x.set_f64(i, double(i % 37) / 256 - 0.06);
+  return {std::move(*graph), {std::move(x)}};
+}
+
 // One element of a device's result that is off is found, in every graph that has one to judge.
 TEST(Teeth, OneElementOfADevice) {
   Bench bench;
   ASSERT_TRUE(bench.status().ok()) << bench.status().message();
-  const auto graph = parse_graph(R"(graph "g"
+  const Sample sample = sample_of(R"(graph "g"
   %x = input f32[3,4] "x"
   %w = parameter f32[4,2] "w" = random 1
   %p = matmul %x, %w
   %y = tanh %p
   return %y "y")");
-  ASSERT_TRUE(graph.ok()) << graph.status().message();
-  Tensor x({Type::f32, {3, 4}});
-  for (int64_t i = 0; i < 12; ++i) x.set_f64(i, double(i) / 8 - 0.5);
-  const Sample sample{*graph, {x}};
   EXPECT_THAT(bench.check(sample, {}, 1, nullptr).fault, IsEmpty());
   bench.spoil = [](std::vector<Tensor>& results) {
     results[0].set_f64(5, results[0].at_f64(5) + 0.01);
@@ -171,7 +177,7 @@ TEST(Teeth, OneElementOfADevice) {
 TEST(Devices, RunABatch) {
   Bench bench;
   ASSERT_TRUE(bench.status().ok()) << bench.status().message();
-  const auto graph = parse_graph(R"(graph "g"
+  const Sample sample = sample_of(R"(graph "g"
   %x = input f32[6,512] "x"
   %w = parameter f32[512,40] "w" = random 1
   %v = parameter f32[256,3] "v" = random 1
@@ -193,11 +199,20 @@ TEST(Devices, RunABatch) {
     %2 = matmul %0, %1
     %3 = exp %2
     return %2 "0", %3 "1"
-  return %a "a", %b "b", %c "c", %d "d")");
-  ASSERT_TRUE(graph.ok()) << graph.status().message();
-  Tensor x({Type::f32, {6, 512}});
-  for (int64_t i = 0; i < 6 * 512; ++i) x.set_f64(i, double(i % 37) / 256 - 0.06);
-  EXPECT_THAT(bench.check({*graph, {x}}, {}, 1, nullptr).fault, IsEmpty());
+  %e = batch %x {axes=[-1,-1], slices=2}
+  body
+    %0 = input f32[6,256] "0"
+    %n = literal f32[] = 256
+    %s = literal f32[] = 0.00001
+    %1 = mul %0, %0
+    %2 = reduce %1 {axes=[-1]}
+    %3 = div %2, %n
+    %4 = add %3, %s
+    %5 = sqrt %4
+    %6 = div %0, %5
+    return %6 "0"
+  return %a "a", %b "b", %c "c", %d "d", %e "e")");
+  EXPECT_THAT(bench.check(sample, {}, 1, nullptr).fault, IsEmpty());
 }
 
 // ---- its parts ----

@@ -43,9 +43,9 @@ endif()
 set(FERRULE_PLUGIN_API ${PROJECT_SOURCE_DIR})
 include(${CMAKE_CURRENT_LIST_DIR}/plugin.cmake)
 
-# frl_register(target [RELEASE] [NAME name] [FILTER tests] [LABELS ...]): a GoogleTest program as one entry of CTest. One process for
-# each test would take longer to start them than they take; --gtest_filter picks one. RELEASE: it has tests
-# that the sanitized builds lack.
+# frl_register(target [RELEASE] [NAME name] [FILTER tests] [LABELS ...]): a GoogleTest program as one entry
+# of CTest. One process for each test would take longer to start them than they take; --gtest_filter picks
+# one. RELEASE: it has tests that the sanitized builds lack.
 function(frl_register target)
   cmake_parse_arguments(T "RELEASE" "NAME;FILTER" "LABELS" ${ARGN})
   if(FERRULE_TESTS STREQUAL "rest" AND NOT T_RELEASE)
@@ -66,16 +66,11 @@ function(frl_register target)
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 900 LABELS "${T_LABELS}")
 endfunction()
 
-# frl_test(folder [RELEASE] [LABELS ...] [LINK libraries...]): tests/<folder>/*.cc as one GoogleTest program.
+# frl_test(folder ...): tests/<folder>/*.cc as one GoogleTest program; the rest as frl_register takes it.
 function(frl_test folder)
-  cmake_parse_arguments(T "RELEASE" "" "LABELS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_test.cc)
   add_executable(test_${folder} ${sources})
-  target_link_libraries(test_${folder} PRIVATE test_precompiled GTest::gmock_main ${T_LINK})
+  target_link_libraries(test_${folder} PRIVATE test_precompiled GTest::gmock_main)
   target_precompile_headers(test_${folder} REUSE_FROM test_precompiled)
-  set(release)
-  if(T_RELEASE)
-    set(release RELEASE)
-  endif()
-  frl_register(test_${folder} ${release} LABELS ${T_LABELS})
+  frl_register(test_${folder} ${ARGN})
 endfunction()
