@@ -10,6 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/text.h"
+#include "core/config/document.h"
 
 namespace ferrule::conformance {
 namespace {
@@ -30,17 +31,19 @@ Result<std::string> scalar(const toml::node& node, const std::string& place) {
 Result<DataRow> read_row(std::string kind, const toml::table& table, const std::string& name) {
   DataRow row;
   row.kind = std::move(kind), row.place = cat(name, ":", int64_t(table.source().begin.line));
-  for (const auto& [key, node] : table) {
-    std::vector<std::string>& values = row.values[std::string(key.str())];
-    if (const auto* array = node.as_array()) {
-      for (const toml::node& element : *array) {
-        FRL_LET(std::string value, scalar(element, row.place));
-        values.push_back(std::move(value));
-      }
-      continue;
-    }
-    FRL_LET(std::string value, scalar(node, row.place));
-    values.push_back(std::move(value));
+  for (const auto& [k, node] : table) {
+    const std::string key(k.str());
+    std::vector<std::string>& values = row.values[key];
+    const auto take = [&, &key = key](const toml::node& element) -> Status {
+      FRL_LET(std::string value, scalar(element, row.place));
+      values.push_back(std::move(value));
+      if (!element.is_string() && !element.is_date()) row.bare.insert(key);
+      return {};
+    };
+    if (const auto* array = node.as_array())
+      for (const toml::node& element : *array) FRL_TRY(take(element));
+    else
+      FRL_TRY(take(node));
   }
   return row;
 }
@@ -72,12 +75,21 @@ Status DataRow::only(std::initializer_list<const char*> keys) const {
   return {};
 }
 
+Status DataRow::only_texts() const {
+  if (bare.empty()) return {};
+  const std::string& key = *bare.begin();
+  return Status(Code::invalid_argument,
+                cat(place, ": ", key, ": want a text in quotes, got ", join(list(key))));
+}
+
 Result<std::vector<DataRow>> read_rows_of(const std::string& path) {
   FRL_LET(const MappedFile file, MappedFile::open(path));
   const Bytes bytes = file.bytes();
   const std::string name = std::filesystem::path(path).filename().string();
-  const toml::parse_result parsed = toml::parse(
-      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), name);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (Status status = check_document(text); !status.ok())
+    return Status(status.code(), cat(name, ":", status.message()));
+  const toml::parse_result parsed = toml::parse(text, name);
   if (!parsed)
     return Status(Code::invalid_argument,
                   cat(name, ":", int64_t(parsed.error().source().begin.line), ": ",

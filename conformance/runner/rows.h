@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct DataRow {
   std::string kind;   // the table's name
   std::string place;  // "profiles.toml:3", for messages
   std::map<std::string, std::vector<std::string>> values;
+  std::set<std::string> bare;  // keys of integers, true and false
 
   bool has(const std::string& key) const { return values.count(key) != 0; }
   const std::vector<std::string>& list(const std::string& key) const;
@@ -21,6 +23,8 @@ struct DataRow {
   Result<int64_t> integer(const std::string& key, int64_t fallback) const;
   // No key but these.
   Status only(std::initializer_list<const char*> keys) const;
+  // Every value is written as a text in quotes, or as a date.
+  Status only_texts() const;
 };
 
 //   errors  not_found, invalid_argument with the line

@@ -36,9 +36,14 @@ Result<Waiver> read_waiver(const DataRow& row, bool own) {
   if (row.kind != "waiver")
     return Status(Code::invalid_argument,
                   cat(row.place, ": want [[waiver]], got [[", row.kind, "]]"));
+  FRL_TRY(row.only_texts());
   for (const char* key : {"plugin", "device", "cases", "reason", "owner", "url", "expires"})
     if (row.text(key).empty())
       return Status(Code::invalid_argument, cat(row.place, ": waiver: want ", key));
+  for (const auto& [key, values] : row.values)
+    if (key != "cases" && values.size() != 1)
+      return Status(Code::invalid_argument,
+                    cat(row.place, ": ", key, ": want one text, got ", join(values)));
   Waiver out{row.place,         row.text("plugin"),  row.text("device"),
              row.list("cases"), row.text("reason"),  row.text("owner"),
              row.text("url"),   row.text("expires"), own};

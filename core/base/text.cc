@@ -73,12 +73,16 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
-  const size_t limit = std::max<size_t>(1, word.size() / 3);
-  size_t best = limit + 1;
+  size_t best = SIZE_MAX;
   std::string found;
   for (const std::string& candidate : candidates) {
+    // What two dotted names begin with alike says nothing about their likeness.
+    const auto apart = std::mismatch(word.begin(), word.end(), candidate.begin(), candidate.end());
+    const size_t dot = word.substr(0, size_t(apart.first - word.begin())).rfind('.');
+    const size_t own = word.size() - (dot == std::string_view::npos ? 0 : dot + 1);
+    const size_t limit = std::max({size_t(1), own / 3, std::min<size_t>(2, word.size() / 3)});
     const size_t distance = edit_distance(word, candidate);
-    if (distance < best) best = distance, found = candidate;
+    if (distance <= limit && distance < best) best = distance, found = candidate;
   }
   return found;
 }

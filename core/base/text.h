@@ -48,7 +48,8 @@ std::vector<std::string> split(std::string_view text, char at);
 std::string_view trim(std::string_view text);
 
 // The candidate with the least edit distance to `word`, if that is at most a third of its length
-// (and at least one edit); empty otherwise.
+// (and at least one edit); beyond two edits, the leading parts of dotted names that both share do
+// not count to the length. Empty otherwise.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 // "; did you mean NAME", or nothing where none is near.
 std::string near_text(std::string_view word, std::span<const std::string> candidates);

@@ -2,6 +2,7 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/base/text.h"
@@ -13,10 +14,62 @@ namespace {
 
 constexpr int kMostNested = 16;
 
+using Written = toml::node_type;
+
 struct Flattened {
   std::string key;
   Setting setting;
+  std::vector<Written> written;  // by value
+  bool is_list = false, is_table = false;
 };
+
+// How a kind of key is written. The core reads texts, so that a number in quotes would pass.
+struct Form {
+  KeyKind kind;
+  bool is_list;
+  Written element;
+  const char* want;
+};
+constexpr Form kForms[] = {
+    {KeyKind::text, false, Written::string, "a text in quotes"},
+    {KeyKind::choice, false, Written::string, "a text in quotes"},
+    {KeyKind::list, true, Written::string, "a list of texts in quotes"},
+    {KeyKind::integer, false, Written::integer, "an integer without quotes"},
+    {KeyKind::boolean, false, Written::boolean, "true or false without quotes"}};
+
+Status check_form(const Flattened& flat) {
+  const auto rows = config_keys();
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const KeyRow& r) { return r.name == flat.key; });
+  if (row == rows.end()) return {};  // an option of a plugin, which alone knows its kind
+  for (const Form& form : kForms) {
+    if (form.kind != row->kind) continue;
+    const bool written = std::all_of(flat.written.begin(), flat.written.end(),
+                                     [&](Written w) { return w == form.element; });
+    if (written && flat.is_list == form.is_list) return {};
+    std::string got;
+    for (size_t i = 0; i < flat.written.size(); ++i)
+      got +=
+          cat(i ? ", " : "", flat.written[i] == Written::string ? json_quote(flat.setting.values[i])
+                                                                : flat.setting.values[i]);
+    return Status(Code::invalid_argument, cat("key ", flat.key, ": want ", form.want, ", got ",
+                                              flat.is_list ? cat("[", got, "]") : got));
+  }
+  return {};
+}
+
+// A table without keys has no effect, so that one with a wrong name would pass.
+Status check_table(const std::string& name) {
+  if (name == "plugin" || name.starts_with("plugin.")) return {};
+  std::vector<std::string> tables;
+  for (const KeyRow& row : config_keys()) {
+    const std::string_view key = row.name;
+    tables.emplace_back(key.substr(0, key.find('.')));
+  }
+  if (std::find(tables.begin(), tables.end(), name) != tables.end()) return {};
+  return Status(Code::invalid_argument,
+                cat("table ", name, ": want a known table", near_text(name, tables)));
+}
 
 std::string place(const std::string& name, const toml::node& node) {
   return cat(name, ":", int64_t(node.source().begin.line));
@@ -37,22 +90,29 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
                   cat(name, ": want at most ", kMostNested, " nested tables"));
   for (const auto& [k, node] : table) {
     const std::string key = prefix.empty() ? std::string(k.str()) : cat(prefix, ".", k.str());
-    if (const auto* inner = node.as_table()) {
+    if (prefix != "plugin" && k.str().find('.') != std::string_view::npos)
+      return Status(Code::invalid_argument,
+                    cat("key ", key, ": want dots outside quotes, got ", json_quote(k.str())))
+          .within(place(name, node));
+    Flattened flat{key, {{}, place(name, node)}, {}};
+    const auto* inner = node.as_table();
+    if (inner && !inner->empty()) {
       FRL_TRY(flatten(*inner, key, name, depth + 1, out));
       continue;
     }
-    Flattened flat{key, {{}, place(name, node)}};
-    if (const auto* array = node.as_array()) {
-      for (const toml::node& element : *array) {
-        auto value = scalar(element, key);
-        if (!value.ok()) return std::move(value).within(place(name, element)).status();
-        flat.setting.values.push_back(std::move(*value));
-      }
-    } else {
-      auto value = scalar(node, key);
-      if (!value.ok()) return std::move(value).within(place(name, node)).status();
+    const auto take = [&](const toml::node& element) -> Status {
+      auto value = scalar(element, key);
+      if (!value.ok()) return std::move(value).within(place(name, element)).status();
       flat.setting.values.push_back(std::move(*value));
-    }
+      flat.written.push_back(element.type());
+      return {};
+    };
+    const auto* array = node.as_array();
+    flat.is_table = inner, flat.is_list = array;
+    if (array)
+      for (const toml::node& element : *array) FRL_TRY(take(element));
+    else if (!inner)
+      FRL_TRY(take(node));
     out.push_back(std::move(flat));
   }
   return {};
@@ -79,14 +139,16 @@ Result<std::vector<Flattened>> read(std::string_view text, const std::string& na
 Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
   FRL_LET(std::vector<Flattened> found, read(text, name));
   for (Flattened& flat : found) {
+    Status status = flat.is_table ? check_table(flat.key) : check(flat.key, flat.setting);
+    if (status.ok() && !flat.is_table) status = check_form(flat);
+    if (!status.ok()) return std::move(status).within(flat.setting.origin);
     if (is_path(flat.key))
       for (std::string& path : flat.setting.values)
         if (!path.empty())
           path = (std::filesystem::path(folder) / path).lexically_normal().string();
-    if (Status s = check(flat.key, flat.setting); !s.ok())
-      return std::move(s).within(flat.setting.origin);
   }
-  for (Flattened& flat : found) settings_[flat.key] = std::move(flat.setting);
+  for (Flattened& flat : found)
+    if (!flat.is_table) settings_[flat.key] = std::move(flat.setting);
   return {};
 }
 
@@ -94,7 +156,8 @@ Result<std::map<std::string, std::vector<std::string>>> flat_toml(std::string_vi
                                                                   const std::string& name) {
   FRL_LET(std::vector<Flattened> found, read(text, name));
   std::map<std::string, std::vector<std::string>> out;
-  for (Flattened& flat : found) out[flat.key] = std::move(flat.setting.values);
+  for (Flattened& flat : found)
+    if (!flat.is_table) out[flat.key] = std::move(flat.setting.values);
   return out;
 }
 

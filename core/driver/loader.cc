@@ -60,6 +60,8 @@ std::vector<std::string> discover(const std::string& folder, bool optional,
     }
     files.push_back(path);
   }
+  if (files.empty() && !optional && !code)
+    trouble(folder, Code::not_found, cat("folder: want files that end in ", kSuffix, ", got none"));
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -9,9 +9,15 @@ namespace ferrule {
 namespace {
 
 std::string member_text(const Graph& graph, std::span<const NodeId> members) {
-  std::string out;
-  for (NodeId id : members) out += cat(out.empty() ? "" : ", ", graph.source_text(graph.node(id)));
-  return out;
+  Node all;  // with each source once: nodes of one split name it together
+  std::vector<std::string> names;
+  for (NodeId id : members) {
+    const Node& node = graph.node(id);
+    if (node.sources.empty()) names.push_back(graph.source_text(node));
+    for (SourceId s : node.sources)
+      if (!std::count(all.sources.begin(), all.sources.end(), s)) all.sources.push_back(s);
+  }
+  return all.sources.empty() ? join(names) : graph.source_text(all);
 }
 
 Refusal ask_plugin(const Graph& graph, const PassContext& context, const Node& node,

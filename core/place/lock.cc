@@ -113,7 +113,16 @@ const std::string* PlacementLock::find(const std::string& key) const {
 std::vector<std::string> PlacementLock::device_ids() const {
   std::vector<std::string> out;
   for (const Line& line : lines_)
-    if (line.key.starts_with("device ")) out.push_back(line.key.substr(device_key("").size()));
+    if (line.key.starts_with(device_key(""))) out.push_back(line.key.substr(device_key("").size()));
+  return out;
+}
+
+std::vector<std::string> PlacementLock::changed_devices(const PlacementLock& now) const {
+  std::vector<std::string> out;
+  for (const Line& line : lines_)
+    if (const std::string* other = now.find(line.key);
+        other && line.key.starts_with(device_key("")) && *other != line.value)
+      out.push_back(cat(line.key, " as ", *other, ", got ", line.value));
   return out;
 }
 

@@ -31,6 +31,8 @@ class PlacementLock {
 
   // What stands behind a key's =; null if it has no line.
   const std::string* find(const std::string& key) const;
+  // What both know of a device, and know differently: `device "cpu" as IDENTITY, got IDENTITY`.
+  std::vector<std::string> changed_devices(const PlacementLock& now) const;
   // Keys of the nodes' lines, without those in `known`.
   std::vector<std::string> nodes_but(std::span<const std::string> known) const;
   // Takes in the nodes of a placement that it does not hold yet, and the devices. True if any.

@@ -171,17 +171,22 @@ uint32_t compute_of(const std::string& name) {
   return name == "bf16x3" ? FRL_COMPUTE_BF16X3 : FRL_COMPUTE_IEEE;
 }
 
-// Lines of the lock for nodes that the model has not. Another form of it may have them.
-std::string strange_lines(const Executable& executable, const CompileContext& context) {
+// A lock holds whatever else changed, so what changed is said: devices that are not what they were,
+// and lines for nodes that the model has not (another form of it may have them).
+std::vector<std::string> doubts(const Executable& executable, const CompileContext& context) {
   const auto lock = context.lock ? context.lock->lock() : nullptr;
   if (!lock || !lock->complete()) return {};
   PlacementLock own;
   add_placements(own, executable, context.targets);
+  std::vector<std::string> out;
+  for (const std::string& device : lock->changed_devices(own))
+    out.push_back(cat(lock->name(), ": want ", device, "; --lock-write places anew"));
   const auto nodes = own.nodes_but({}), strange = lock->nodes_but(nodes);
-  if (strange.empty()) return {};
-  return cat(lock->name(), ": want lines for nodes of this form, got ", strange.size(),
-             " of none: ", strange[0], strange.size() > 1 ? " and others" : "",
-             near_text(strange[0], nodes));
+  if (!strange.empty())
+    out.push_back(cat(lock->name(), ": want lines for nodes of this form, got ", strange.size(),
+                      " of none: ", strange[0], strange.size() > 1 ? " and others" : "",
+                      near_text(strange[0], nodes)));
+  return out;
 }
 
 }  // namespace
@@ -266,8 +271,8 @@ Result<std::shared_ptr<const Executable>> compile_graph(Graph graph, const Compi
   if (context.lock)
     FRL_TRY(context.lock->keep(
         [&](PlacementLock& lock) { return add_placements(lock, *executable, context.targets); }));
-  const std::string text = strange_lines(*executable, context);
-  if (context.warn && !text.empty()) context.warn(text);
+  if (context.warn)
+    for (const std::string& text : doubts(*executable, context)) context.warn(text);
   return executable;
 }
 

@@ -24,7 +24,10 @@ std::vector<std::string> names_of(const std::vector<ModelValue>& values) {
 std::string unknown(const char* what, const std::string& name,
                     const std::vector<ModelValue>& values) {
   const auto names = names_of(values);
-  return cat(what, ": want one of ", join(names), ", got ", name, near_text(name, names));
+  std::vector<std::string> needed;  // a network's initialisers may be inputs too, by the thousand
+  for (const ModelValue& value : values)
+    if (!value.has_default) needed.push_back(value.name);
+  return cat(what, ": want one of ", join(needed), ", got ", name, near_text(name, names));
 }
 
 std::string dims_text(const ModelValue& value) {

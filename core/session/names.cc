@@ -44,9 +44,15 @@ Status check_plugin_names(const Config& config, std::span<const Verdict> found,
   }
   all.insert(all.end(), ids.begin(), ids.end());
   std::vector<Named> settings, denied;
-  for (const auto& [id, options] : config.plugin_settings())
-    for (const auto& [option, value] : options)
-      settings.push_back({cat("plugin.", id, ".", option), id});
+  for (const auto& [id, options] : config.plugin_settings()) {
+    // One sentence a plugin: about a flag if there is one.
+    std::string key;
+    for (const auto& [option, value] : options) {
+      std::string next = cat("plugin.", id, ".", option);
+      if (key.empty() || config.settings().find(next)->second.is_flag()) key = std::move(next);
+    }
+    settings.push_back({std::move(key), id});
+  }
   for (const std::string& name : config.list("plugins.deny"))
     denied.push_back({"plugins.deny", name});
   FRL_TRY(check_names(config, settings, "the id of a plugin that was found", ids, warn));

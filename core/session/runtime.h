@@ -39,6 +39,7 @@ class Runtime {
   std::span<const DeviceEntry> devices() const { return devices_; }  // doubles left out
   std::span<const std::string> doubles() const { return doubles_; }  // "b:gpu is a:gpu (same UUID)"
   const DeviceEntry* find(const std::string& id) const;
+  std::span<const std::shared_ptr<Driver>> drivers() const { return loaded_.drivers; }
   // A line for RuntimeOptions::log.
   void log(int level, const std::string& from, const std::string& text) const;
 
@@ -47,14 +48,14 @@ class Runtime {
     const DeviceEntry* device;
     bool also;
   };
-  //   errors  invalid_argument for a setting that its plugin has refused; no_device, with what was
-  //           found and why not
+  //   errors  those of check_settings; no_device, with what was found and why not
   Result<std::vector<Allowed>> allowed() const;
+  //   errors  invalid_argument for a setting that its plugin has refused
+  Status check_settings() const;
 
  private:
   void list_devices();
   void log_verdicts() const;
-  Status check_settings() const;
   Result<const DeviceEntry*> target(const std::string& key, const std::string& id) const;
 
   Config config_;

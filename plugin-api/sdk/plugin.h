@@ -7,6 +7,7 @@
 //     std::unique_ptr<frl::Kernel> compile(const frl::Region&) override;
 //     // optional:
 //     static std::span<const frl_option> options();
+//     static void check_settings(const frl_host*);                          // throws a Failure
 //     static std::span<const frl_kind> kinds();
 //     static void refuse(const frl_device_row&, const frl::Region&);        // throws a Failure
 //     static uint64_t estimate(const frl_device_row&, const frl::Region&);  // ps
@@ -36,8 +37,12 @@ struct InlineApi {
     return *static_cast<const DeviceHandle*>(d)->device;
   }
 
-  static int32_t FRL_CALL devices(const frl_host*, frl_rows* out, frl_error* error) {
-    return guard(error, kSiteDevices, [&] { *out = frl::rows(Device::rows()); });
+  static int32_t FRL_CALL devices([[maybe_unused]] const frl_host* host, frl_rows* out,
+                                  frl_error* error) {
+    return guard(error, kSiteDevices, [&] {
+      if constexpr (requires { Device::check_settings(host); }) Device::check_settings(host);
+      *out = frl::rows(Device::rows());
+    });
   }
 
   static int32_t FRL_CALL refuse(const frl_device_row* row, const frl_region* region,

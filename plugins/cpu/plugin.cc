@@ -19,19 +19,10 @@ constexpr frl_option kOptions[] = {
 
 class Device final : public frl::InlineDevice {
  public:
-  Device(const frl_host* host, const frl_device_row* row) : InlineDevice(host, row) {
-    const std::string isa = frl::setting(host, "isa", "best");
-    constexpr std::string_view kIsas[] = {"best", "generic", "avx2", "avx512"};
-    if (std::find(std::begin(kIsas), std::end(kIsas), isa) == std::end(kIsas))
-      throw frl::Failure(FRL_INVALID, "isa: want best, generic, avx2 or avx512, got " + isa);
-    context_.isa = &choose_isa(isa == "best" ? nullptr : isa.c_str());
-    const std::string gemm = frl::setting(host, "gemm", "own");
-    if (gemm != "own" && gemm != "openblas")
-      throw frl::Failure(FRL_INVALID, "gemm: want own or openblas, got " + gemm);
-    if (gemm == "openblas" && !has_openblas())
-      throw frl::Failure(FRL_INVALID, "gemm: want own, since this build has no OpenBLAS");
-    context_.openblas = gemm == "openblas";
-  }
+  Device(const frl_host* host, const frl_device_row* row)
+      : InlineDevice(host, row), context_(context_of(host)) {}
+
+  static void check_settings(const frl_host* host) { context_of(host); }
 
   static std::span<const frl_device_row> rows() {
     static const frl_device_row row[] = {frl::host_device_row("cpu", claims(), cost())};
@@ -57,6 +48,22 @@ class Device final : public frl::InlineDevice {
   KernelPtr compile(const frl::Region& region) override { return compile_region(context_, region); }
 
  private:
+  static Context context_of(const frl_host* host) {
+    Context out;
+    const std::string isa = frl::setting(host, "isa", "best");
+    constexpr std::string_view kIsas[] = {"best", "generic", "avx2", "avx512"};
+    if (std::find(std::begin(kIsas), std::end(kIsas), isa) == std::end(kIsas))
+      throw frl::Failure(FRL_INVALID, "isa: want best, generic, avx2 or avx512, got " + isa);
+    out.isa = &choose_isa(isa == "best" ? nullptr : isa.c_str());
+    const std::string gemm = frl::setting(host, "gemm", "own");
+    if (gemm != "own" && gemm != "openblas")
+      throw frl::Failure(FRL_INVALID, "gemm: want own or openblas, got " + gemm);
+    if (gemm == "openblas" && !has_openblas())
+      throw frl::Failure(FRL_INVALID, "gemm: want own, since this build has no OpenBLAS");
+    out.openblas = gemm == "openblas";
+    return out;
+  }
+
   Context context_;
 };
 

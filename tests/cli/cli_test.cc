@@ -50,6 +50,11 @@ void fill(const Scratch& s) {
   s.file("complex.npy", npy(header("<c8", "(1,)"), kFloats));
   s.file("v9.npy", npy(header("<f4"), kFloats, 9));
   s.file("junk.npy", npy("junk and nothing but junk\n", kFloats));
+  s.file("twice.npy", npy("{'descr': '<f4', 'shape': (2,), 'shape': (2,)}\n", kFloats));
+  s.file("strange.npy", npy("{'descr': '<f4', 'order': 'C'}\n", kFloats));
+  s.file("fortran.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}\n", kFloats));
+  s.file("records.npy",
+         npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n", kFloats));
   s.file("empty.npy", "");
   s.file("short.npy", npy(header("<f4", "(3,)"), kFloats));
   s.file("b16.npy", npy(header("<V2"), std::string("\x80\x3f\0\xc0", 4)));
@@ -65,6 +70,7 @@ void fill(const Scratch& s) {
   s.file("binary.txt", std::string("a b\0c", 5));
   s.file("plugins,more/readme", "");
   s.file("shared.toml", "[plugins]\ndeny = [\"gpu.so\"]\n[plugin.\"org.ferrule.gpu\"]\nx = 1\n");
+  s.file("sims.toml", "[plugin.\"org.ferrule.tpu-sim\"]\na = 1\nb = 2\n");
   s.file("demand.toml", "targets.order = [\"cpp\"]\n");
   std::filesystem::create_symlink("loop", s.path() / "unreadable");
   std::filesystem::create_symlink("unreadable", s.path() / "loop");
@@ -135,14 +141,22 @@ const Row kUsage[] = {
     {TWO " --output-dir ''", 2, "", "--output-dir: want FOLDER, got an empty text"},
     {"config show --threads 2 --set threads.count=3", 0, "threads.count = 3", ""},
     {"config show --set threads.count=3 --threads 2", 0, "threads.count = 2", ""},
-    {"config show --set 'plugins.deny=[\"a,b\", \"c\"]'", 0, "plugins.deny = [a,b, c]", ""},
-    {"config show --set 'gate.mode=\"never\"'", 0, "gate.mode = never", ""},
+    {"config show --set 'targets.order=[\"a,b\", \"c\"]'", 0, "targets.order = [\"a,b\", \"c\"]", ""},
+    {"config show --set 'gate.mode=\"never\"'", 0, "gate.mode = \"never\"", ""},
     {"config show --set 'plugins.deny=[\"a'", 2, "", "want a TOML list or a quoted text, got [\"a"},
-    {"config show --plugins plugins,more", 0, "/plugins,more\n", ""},
+    {"config show --plugins plugins,more", 0, "/plugins,more\"]\n", "plugins,more at discover: folder: want files that end in .so, got none"},
     {"config show --set passes.off=nope", 2, "", "flag --set: passes.off: want passes that may be left out"},
     {"config show --config plugins,more", 2, "", "plugins,more: want a file, got a folder"},
     {"config show --threads x", 2, "", "ferrule: --threads: key threads.count: want an integer of 0 or more"},
     {"config show --threads 5000 && $F devices --threads 5000", 2, "", "flag --threads: threads.count: want at most 4096, got 5000"},
+    {"config show --json", 0, "\"threads.count\": {\"value\": 0, \"origin\": \"built-in\"}", ""},
+    {"config show --origin", 0, "plugin.\"org.ferrule.cpu\".gemm = \"own\"    # built-in\n", ""},
+    {"config show >all.toml && $F config show --origin --config all.toml", 0, "threads.count = 0    # ", ""},
+    {"config show --set plugin.org.ferrule.cpu.gemm=fast", 2, "", "gemm: want own or openblas, got fast"},
+    {"devices --set plugin.org.ferrule.cpu.gemm=fast", 2, "", "gemm: want own or openblas, got fast"},
+    {"plugins --set plugin.org.ferrule.cpu.gemm=fast", 2, "refused", "gemm: want own or openblas, got fast"},
+    {"help run", 0, "ferrule run MODEL: run a model once", ""},
+    {"help", 0, "ferrule COMMAND ...", ""},
     {"config hide", 2, "", "config: want show, got hide"},
     {"config show --config missing.toml", 2, "", "ferrule: missing.toml: No such file"},
 };
@@ -173,6 +187,11 @@ const Row kInputs[] = {
     {"run two.onnx --input x=junk.npy", 2, "", "npy: want a header that is a dictionary, got none"},
     {"run two.onnx --input x=empty.npy", 2, "", "npy: want an .npy file, got an empty one"},
     {"run two.onnx --input x=short.npy", 2, "", "npy: want the elements of f32[3], got 8 bytes"},
+    {"run two.onnx --input x=twice.npy", 2, "", "npy: header: want each key once, got shape twice"},
+    {"run two.onnx --input x=strange.npy", 2, "", "npy: header: want descr, fortran_order and shape, got order"},
+    {"run two.onnx --input x=fortran.npy", 2, "", "npy: want C order, got Fortran order"},
+    {"run two.onnx --input x=records.npy", 2, "", "npy: want numbers or bool, got records"},
+    {"run two.onnx", 2, "", "inputs: want x f32[2] by --input NAME=FILE.npy, or --random-inputs SEED to make them up, got nothing"},
     {"run two.onnx --input x=", 2, "", "--input x: want a file, got nothing"},
     {TWO " --input x=minus_x.npy", 2, "", "--input: want each name once, got x twice"},
     {TWO " --shape x=2", 2, "", "--shape: want an input that is made up, got x, that --input gives"},
@@ -192,6 +211,10 @@ const Row kInputs[] = {
     {TWO " --json --explain", 0, "\"explain\": {\"plugins\"", ""},
     {"explain two.onnx --format html --json", 2, "", "--format: want json beside --json, got html"},
     {"explain two.onnx", 0, "rates: plugin", ""},
+    {"explain two.onnx", 0, "  on, without effect:  fold_constants, fold_identity", ""},
+    {"explain two.onnx --target cpu --format html", 0, "<h2>Placement</h2><table>", ""},
+    {"explain two.onnx --target cpu --format html", 0, "<td>relu<td>cpu<td>cpu<td>native<td", ""},
+    {"explain two.onnx --target cpu --format html", 0, "<td>cpu<td>fuse_pointwise<td>on", ""},
     {"explain two.onnx", 0, "dispatch_ps 30000", ""},
     {"explain two.onnx --json", 0, "\"rates\": [{\"target\": \"cpu\", \"from\": \"plugin\"", ""},
     {"explain two.onnx --set gate.mode=calibrated", 2, "",
@@ -273,6 +296,7 @@ const Row kPlugins[] = {
     {TWO " --config shared.toml", 0, "f32[2]", "warning: config: shared.toml:2: plugins.deny: want the id or file name of a plugin"},
     {TWO " --config shared.toml", 0, "f32[2]", "warning: config: shared.toml:4: plugin.org.ferrule.gpu.x: want the id of a plugin that was found (org.ferrule.cpu), got org.ferrule.gpu; did you mean org.ferrule.cpu"},
     {TWO " --config shared.toml --set log.level=error", 0, "f32[2]", ""},
+    {TWO " --config sims.toml", 0, "f32[2]", "plugin.org.ferrule.tpu-sim.a: want the id of a plugin that was found (org.ferrule.cpu), got org.ferrule.tpu-sim\n"},
     {TWO " --config demand.toml", 3, "", "demand.toml:1: targets.order: want one of cpu, got cpp; did you mean cpu"},
     {"plugins --target nope", 3, "loaded   org.ferrule.cpu", "flag --target: targets.order: want one of cpu, got nope"},
     {"ops --set targets.also=nope", 3, "[cpu]", "flag --set: targets.also: want one of cpu, got nope"},

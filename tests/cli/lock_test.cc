@@ -83,6 +83,16 @@ TEST_F(LockFlags, NamesThatNothingHasAreNamed) {
   EXPECT_THAT(run("run two.onnx --lock p.lock").err, HasSubstr("= \"cpo\"; did you mean \"cpu\""));
 }
 
+TEST_F(LockFlags, ADeviceThatChangedIsSaid) {
+  ASSERT_EQ(run("run two.onnx --lock p.lock").exit_code, 0);
+  replace(" fingerprint ", " fingerprint 9");
+  const Ran ran = run("run two.onnx --lock p.lock");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("warning: session: "));
+  EXPECT_THAT(ran.err, HasSubstr("p.lock: want device \"cpu\" as \"x86-64\" fingerprint "));
+  EXPECT_THAT(ran.err, HasSubstr("; --lock-write places anew\n"));
+}
+
 TEST_F(LockFlags, AConfigsLockLiesBesideIt) {
   scratch_.file("there/ferrule.toml", "[placement]\nlock = \"its.lock\"\n");
   ASSERT_EQ(run("run two.onnx --config there/ferrule.toml").exit_code, 0);

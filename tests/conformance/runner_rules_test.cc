@@ -233,6 +233,14 @@ TEST(Waivers, NeedEveryField) {
   }
   EXPECT_FALSE(read_waivers(folder.write("w.toml", cat(kWaiver, "secret = 1\n")), false).ok());
   EXPECT_FALSE(read_waivers(folder.write("w.toml", "[[waver]]\n"), false).ok());
+  const auto instead = [&](const char* reason) {
+    std::string text = kWaiver;
+    text.replace(text.find("\"known\""), 7, reason);
+    return read_waivers(folder.write("w.toml", text), false).status().message();
+  };
+  EXPECT_EQ(instead("3"), "w.toml:1: reason: want a text in quotes, got 3");
+  EXPECT_EQ(instead("[\"a\", \"b\"]"), "w.toml:1: reason: want one text, got a, b");
+  EXPECT_THAT(instead("\"a"), HasSubstr(": want an end of this string"));
   EXPECT_FALSE(read_waivers(folder.write("w.toml", "= ="), false).ok());
 }
 

@@ -112,6 +112,15 @@ TEST(Fuse, ANodeIsSwallowedOnce) {
   EXPECT_EQ(accepted, 1);
 }
 
+TEST(Fuse, ACandidateNamesEachSourceOnce) {
+  Graph graph = graph_on_device(kChain);
+  const SourceId split = graph.add_source({"s", "Split"});
+  for (size_t i = 0; i < graph.n_nodes(); ++i) graph.node(NodeId(i)).sources = {split};
+  const auto report = fuse(graph, test::device_claiming({"pointwise"}), 0, {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->candidates.at(0).nodes, "s (Split)");
+}
+
 TEST(Fuse, UnclaimedMembersStayOutOfRegions) {
   Graph graph = graph_on_device(R"(graph "g"
     %x = input f32[1024] "x"

@@ -102,6 +102,19 @@ Status check_shapes(const Model& model, const ModelCall& call, const SessionOpti
   return {};
 }
 
+Status check_given(const Model& model, const ModelCall& call, const SessionOptions& options) {
+  std::vector<std::string> missing;
+  for (const ModelValue& value : model.inputs())
+    if (!call.inputs.count(value.name) && !value.has_default && !options.states.count(value.name))
+      missing.push_back(cat(value.name, " ",
+                            value.type == Type::none ? value.type_text : type_name(value.type),
+                            value.has_shape ? dims_text(value) : ""));
+  if (missing.empty()) return {};
+  return Status(Code::invalid_argument, cat("inputs: want ", join(missing),
+                                            " by --input NAME=FILE.npy, or "
+                                            "--random-inputs SEED to make them up, got nothing"));
+}
+
 uint64_t seed_of(int64_t seed, size_t input) { return uint64_t(seed) + input; }
 
 Status make_up(const Model& model, const SessionOptions& options, const Pairs& shapes, int64_t seed,
@@ -177,6 +190,7 @@ Result<ModelCall> open_call(const Arguments& arguments) {
   FRL_LET(const int64_t seed, arguments.integer("--random-inputs", 0));
   const bool made_up = arguments.has("--random-inputs");
   FRL_TRY(check_shapes(model, call, options, shapes, made_up));
+  if (!made_up) FRL_TRY(check_given(model, call, options));
   const NamedTensors given = call.inputs;
   if (made_up) FRL_TRY(make_up(model, options, shapes, seed, call.inputs));
   FRL_LET(auto runtime, open_runtime(arguments));

@@ -1,5 +1,6 @@
 // plugins, devices, ops, config: what there is.
 #include <algorithm>
+#include <map>
 
 #include "core/base/text.h"
 #include "tools/ferrule/command.h"
@@ -16,6 +17,7 @@ const char* state_name(uint32_t state) {
 // A list is a document whatever devices there are, but those that were named must be among them.
 int judge_targets(const Runtime& runtime) {
   const Config& config = runtime.config();
+  if (Status status = runtime.check_settings(); !status.ok()) return complain(status);
   if (config.list("targets.order").empty() && config.list("targets.also").empty()) return kFine;
   const auto allowed = runtime.allowed();
   return allowed.ok() ? kFine : complain(allowed.status());
@@ -128,28 +130,32 @@ Result<int> run_ops(const Arguments& arguments) {
 
 // ---- config ----
 
-std::string value_text(const Setting& setting) {
-  return setting.values.size() == 1 ? setting.values[0] : cat("[", join(setting.values), "]");
+// The settings in force, with the options that plugins have by themselves.
+std::map<std::string, Setting> all_settings(const Runtime& runtime) {
+  std::map<std::string, Setting> out(runtime.config().settings().begin(),
+                                     runtime.config().settings().end());
+  for (const auto& driver : runtime.drivers())
+    for (const Driver::Option& option : driver->options())
+      out.try_emplace(cat("plugin.", driver->id(), ".", option.key),
+                      Setting{{option.fallback}, "built-in"});
+  return out;
 }
 
 Result<int> run_config(const Arguments& arguments) {
   if (arguments.text("ACTION", "show") != "show")
     return Status(Code::invalid_argument, cat("config: want show, got ", arguments.text("ACTION")));
-  FRL_LET(const Config config, make_config(arguments));
-  FRL_TRY(fuse_options(config).status());  // passes are known without a plugin
+  FRL_LET(const auto runtime, open_runtime(arguments));
+  FRL_TRY(runtime->check_settings());
   const bool json = arguments.has("--json");
   std::string out = json ? "{" : "";
-  for (const auto& [key, setting] : config.settings()) {
-    if (json) {
-      std::string values;
-      for (const std::string& value : setting.values)
-        values += cat(values.empty() ? "" : ", ", json_quote(value));
-      out += cat(out.size() > 1 ? ",\n " : "\n ", json_quote(key), ": {\"values\": [", values,
-                 "], \"origin\": ", json_quote(setting.origin), "}");
-    } else {
-      out += cat(key, " = ", value_text(setting),
+  for (const auto& [key, setting] : all_settings(*runtime)) {
+    const std::string value = value_text(key, setting.values);
+    if (json)
+      out += cat(out.size() > 1 ? ",\n " : "\n ", json_quote(key), ": {\"value\": ", value,
+                 ", \"origin\": ", json_quote(setting.origin), "}");
+    else
+      out += cat(toml_key(key), " = ", value,
                  arguments.has("--origin") ? cat("    # ", setting.origin) : "", "\n");
-    }
   }
   json ? print(out + "\n}\n") : print_text(out);
   return kFine;
@@ -169,7 +175,7 @@ const Command devices_command = {
 const Command ops_command = {"ops", "the op table, and who claims what", {}, run_ops};
 const Command config_command = {
     "config",
-    "the settings in force: config show [--origin]",
+    "the settings in force, as TOML: config show [--origin]",
     {{"ACTION", "show", "what to do"}, {"--origin", nullptr, "where each value comes from"}},
     run_config};
 

@@ -1,8 +1,10 @@
 #include "tools/ferrule/npy.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 #include "core/base/text.h"
 
@@ -33,34 +35,66 @@ constexpr Reason kReasons[] = {{">", "little-endian numbers"},
 
 Status wrong(std::string text) { return Status(Code::invalid_argument, "npy: " + text); }
 
-// The text after 'key': in the header, up to `end`.
-std::string field(const std::string& header, const std::string& key, char end) {
-  const size_t at = header.find("'" + key + "'");
-  if (at == std::string::npos) return {};
-  const size_t colon = header.find(':', at);
-  const size_t stop = header.find(end, colon);
-  if (colon == std::string::npos || stop == std::string::npos) return {};
-  return std::string(trim(std::string_view(header).substr(colon + 1, stop - colon - 1)));
+using Fields = std::map<std::string, std::string>;
+
+// Bytes of the Python literal at the front of `text`: a quoted text, what brackets hold, or a word.
+size_t literal_bytes(std::string_view text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\'' || c == '"') i = std::min(text.find(c, i + 1), text.size());
+    const bool opens = c == '(' || c == '[', closes = c == ')' || c == ']';
+    depth += opens - closes;
+    if (depth == 0 && std::string_view(",:}").find(c) != std::string_view::npos) return i;
+  }
+  return text.size();
 }
 
-Result<Shape> shape_of(const std::string& header) {
-  const std::string text = field(header, "shape", ')');
-  if (text.empty() || text[0] != '(') return wrong("want a shape in the header, got none");
+// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }: these three keys, each once.
+Result<Fields> fields_of(std::string_view header) {
+  constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
+  std::string_view rest = trim(header);
+  if (!rest.starts_with("{") || !rest.ends_with("}"))
+    return wrong("want a header that is a dictionary, got none");
+  Fields out;
+  rest = trim(rest.substr(1, rest.size() - 2));
+  while (!rest.empty()) {
+    const size_t colon = literal_bytes(rest);
+    const std::string_view quoted = trim(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+    const size_t end = literal_bytes(rest);
+    std::string value(trim(rest.substr(0, end)));
+    if (quoted.size() < 2 || value.empty() || (end < rest.size() && rest[end] != ','))
+      return wrong("want 'key': value in the header");
+    const std::string key(quoted.substr(1, quoted.size() - 2));
+    rest = trim(rest.substr(std::min(end + 1, rest.size())));
+    if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys))
+      return wrong(cat("header: want descr, fortran_order and shape, got ", key));
+    if (!out.emplace(key, std::move(value)).second)
+      return wrong(cat("header: want each key once, got ", key, " twice"));
+  }
+  for (const char* key : kKeys)
+    if (!out.contains(key)) return wrong(cat("want ", key, " in the header, got none"));
+  return out;
+}
+
+Result<Shape> shape_of(const std::string& text) {
+  const auto bad = [&] { return wrong(cat("shape: want extents, got ", text)); };
+  if (!text.starts_with("(") || !text.ends_with(")")) return bad();
   std::vector<int64_t> extents;
-  for (const std::string& part : split(text.substr(1), ',')) {
+  for (const std::string& part : split(text.substr(1, text.size() - 2), ',')) {
     if (trim(part).empty()) continue;
     const auto extent = parse_int(trim(part));
-    if (!extent || *extent < 0) return wrong(cat("shape: want extents, got ", text, ")"));
+    if (!extent || *extent < 0) return bad();
     extents.push_back(*extent);
   }
   auto shape = Shape::checked(extents);
-  return shape.ok() ? std::move(shape) : std::move(shape).within(cat("npy: ", text, ")"));
+  return shape.ok() ? std::move(shape) : std::move(shape).within(cat("npy: ", text));
 }
 
-Result<Type> type_of(const std::string& header) {
-  std::string descr = field(header, "descr", ',');
-  if (!descr.empty() && descr[0] == '[') return wrong("want numbers or bool, got records");
-  if (descr.size() < 2) return wrong("want a type in the header, got none");
+Result<Type> type_of(std::string descr) {
+  if (descr[0] == '[') return wrong("want numbers or bool, got records");
+  if (descr.size() < 3) return wrong(cat("want a type in the header, got ", descr));
   descr = descr.substr(1, descr.size() - 2);
   for (const Descr& row : kDescrs)
     if (descr == row.text) return row.type;
@@ -84,10 +118,7 @@ Result<std::string> header_of(Bytes bytes, size_t* start) {
   *start = 8 + length_bytes + header_n;
   if (*start > bytes.size())
     return wrong(cat("want a header of ", header_n, " bytes, got a file that ends in it"));
-  std::string header(reinterpret_cast<const char*>(p) + 8 + length_bytes, header_n);
-  if (trim(header).substr(0, 1) != "{")
-    return wrong("want a header that is a dictionary, got none");
-  return header;
+  return std::string(reinterpret_cast<const char*>(p) + 8 + length_bytes, header_n);
 }
 
 }  // namespace
@@ -95,11 +126,12 @@ Result<std::string> header_of(Bytes bytes, size_t* start) {
 Result<Tensor> parse_npy(Bytes bytes, std::shared_ptr<const void> owner) {
   size_t start = 0;
   FRL_LET(const std::string header, header_of(bytes, &start));
-  FRL_LET(const Type type, type_of(header));
-  const std::string order = field(header, "fortran_order", ',');
+  FRL_LET(const Fields fields, fields_of(header));
+  FRL_LET(const Type type, type_of(fields.at("descr")));
+  const std::string& order = fields.at("fortran_order");
   if (order != "False")
-    return wrong(cat("want C order, got ", order == "True" ? "Fortran order" : "no order"));
-  FRL_LET(const Shape shape, shape_of(header));
+    return wrong(cat("want C order, got ", order == "True" ? "Fortran order" : order));
+  FRL_LET(const Shape shape, shape_of(fields.at("shape")));
   const TensorType tensor_type{type, shape};
   int64_t size = 0;
   if (!checked_mul(shape.n_elements(), size_bytes(type), &size) ||

@@ -120,6 +120,47 @@ std::string target_rates_json(const std::vector<Target>& targets) {
   return out + "]";
 }
 
+// "native", or why not.
+std::string option_text(const Option& option) {
+  return option.support == Support::refused ? option.refusal.text : support_name(option.support);
+}
+
+std::string placement_html(const Executable& executable) {
+  const CompileReport& report = executable.report();
+  std::string out =
+      "</table><h2>Placement</h2><table><tr><th>nodes<th>op<th>device<th>could run on<th>as<th "
+      "class=n>time, us<th class=n>transfers, us</tr>";
+  for (const PlacedNode& node : report.placement.nodes) {
+    const std::string device = node.device < 0 ? "plan" : report.targets[size_t(node.device)];
+    const std::string begin =
+        cat("<tr><td>", html_text(node.nodes), "<td>", node.op, "<td>", html_text(device), "<td>");
+    if (node.view || node.options.empty()) continue;
+    for (size_t t = 0; t < node.options.size(); ++t)
+      out +=
+          cat(begin, html_text(report.targets[t]), "<td>", html_text(option_text(node.options[t])),
+              "<td class=n>", microseconds(int64_t(node.options[t].time_ps)), "<td class=n>",
+              microseconds(int64_t(node.options[t].transfer_ps)), "</tr>");
+  }
+  return out;
+}
+
+std::string passes_html(const Executable& executable) {
+  const CompileReport& report = executable.report();
+  std::string out =
+      "</table><h2>Passes</h2><table><tr><th>device<th>pass<th>state<th class=n>nodes "
+      "before<th class=n>after</tr>";
+  const auto rows = [&](const std::string& of, const FuseReport& fusion) {
+    for (const PassRecord& pass : fusion.passes)
+      out += cat("<tr><td>", html_text(of), "<td>", pass.name, "<td>",
+                 pass.on ? pass.changed ? "on" : "on, without effect" : html_text(pass.why_off),
+                 "<td class=n>", pass.changed ? cat(pass.nodes_before) : "", "<td class=n>",
+                 pass.changed ? cat(pass.nodes_after) : "", "</tr>");
+  };
+  rows("any", report.canonical);
+  for (size_t t = 0; t < report.fusion.size(); ++t) rows(report.targets[t], report.fusion[t]);
+  return out;
+}
+
 std::string rates_html(const std::vector<Target>& targets) {
   std::string out =
       "</table><h2>Rates</h2><table><tr><th>device<th>from<th>rate<th class=n>ps</tr>";
@@ -176,6 +217,7 @@ std::string explain_html(const Session& session, const Executable& executable) {
     out += cat("<tr><td>", html_text(v.path),
                "<td class=", v.loaded() ? "yes>loaded" : cat("no>", html_text(v.status.message())),
                "</tr>");
+  out += passes_html(executable) + placement_html(executable);
   out += "</table><h2>Regions</h2><table><tr><th>device<th>kind<th>result<th>from</tr>";
   for (size_t i = 0; i < graph.n_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));

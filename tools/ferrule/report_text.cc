@@ -71,6 +71,22 @@ void append_fusions(std::string& out, const Executable& executable) {
     out += cat("  and ", n_rejected - shown, " more (--format json has all)\n");
 }
 
+// Those that changed something and those that are off, a line each; the others in one.
+void append_passes(std::string& out, const std::string& of, const FuseReport& report) {
+  out += cat("passes of ", of, "\n");
+  std::string idle;
+  for (const PassRecord& pass : report.passes) {
+    if (!pass.on)
+      out += cat("  off  ", pass.name, "  ", pass.why_off, "\n");
+    else if (pass.changed)
+      out +=
+          cat("  on   ", pass.name, "  ", pass.nodes_before, " -> ", pass.nodes_after, " nodes\n");
+    else
+      idle += cat(idle.empty() ? "" : ", ", pass.name);
+  }
+  if (!idle.empty()) out += cat("  on, without effect:  ", idle, "\n");
+}
+
 std::string price(const Option& option) {
   if (option.support == Support::refused) return option.refusal.text;
   return cat(
@@ -128,22 +144,10 @@ std::string explain_text(const Session& session, const Executable& executable) {
         cat("  ", entry.id,
             entry.row().state == FRL_DEVICE_PRESENT ? "" : cat(" (", entry.row().reason_text, ")"),
             "\n");
-  out += "passes for any device\n";
-  const auto passes = [&](const FuseReport& report) {
-    for (const PassRecord& pass : report.passes)
-      out += pass.on ? cat("  on   ", pass.name,
-                           pass.changed
-                               ? cat("  ", pass.nodes_before, " -> ", pass.nodes_after, " nodes")
-                               : "",
-                           "\n")
-                     : cat("  off  ", pass.name, "  ", pass.why_off, "\n");
-  };
-  passes(executable.report().canonical);
+  append_passes(out, "any device", executable.report().canonical);
   const auto& fusion = executable.report().fusion;
-  for (size_t t = 0; t < fusion.size(); ++t) {
-    out += cat("passes of ", session.context().targets[t].id, "\n");
-    passes(fusion[t]);
-  }
+  for (size_t t = 0; t < fusion.size(); ++t)
+    append_passes(out, session.context().targets[t].id, fusion[t]);
   append_placement(out, session, executable);
   out += "regions\n";
   append_regions(out, executable, "  ");

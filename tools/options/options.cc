@@ -20,6 +20,9 @@ class Reading {
       : words_(words.begin(), words.end()), grammar_(grammar) {}
 
   Result<Parsed> run() {
+    // "help COMMAND" is "COMMAND --help".
+    if (!words_.empty() && words_[0] == "help")
+      words_.erase(words_.begin()), words_.push_back("--help");
     if (grammar_.bare && (words_.empty() || !find_command(words_[0]))) out_.command = grammar_.bare;
     bool options = true;
     for (at_ = 0; at_ < words_.size() && out_.text.empty(); ++at_) {
