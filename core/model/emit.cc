@@ -188,7 +188,9 @@ Val reduce(OpId by, Val x, const Ints& axes, bool keep) {
   if (!x.ok() || axes.empty()) return x;
   Attributes attributes(FRL_OP_reduce);
   attributes.set_i(FRL_AT_reduce_by, by).set_i(FRL_AT_reduce_keep, keep);
-  attributes.set_list(FRL_AT_reduce_axes, ends_of(axes, x.rank()));
+  Ints ends = ends_of(axes, x.rank());
+  std::sort(ends.begin(), ends.end());
+  attributes.set_list(FRL_AT_reduce_axes, std::move(ends));
   return x.block->emit(FRL_OP_reduce, std::move(attributes), {x});
 }
 

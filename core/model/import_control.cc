@@ -198,9 +198,9 @@ void batched_scan(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "If", 1, kEver, if_else, "then_branch else_branch"},
-    {"", "Scan", 8, 8, batched_scan, "body directions num_scan_inputs"},
-    {"", "Scan", 9, kEver, scan,
+    {"", "If", 1, kEver, if_else, "1>..", "then_branch else_branch"},
+    {"", "Scan", 8, 8, batched_scan, "2..>..", "body directions num_scan_inputs"},
+    {"", "Scan", 9, kEver, scan, "1..>..",
      "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes "
      "scan_output_directions"},
 };

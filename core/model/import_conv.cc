@@ -294,21 +294,22 @@ void col2im(ModelNode& n) {
 constexpr const char* kConv = "auto_pad dilations group kernel_shape pads strides";
 
 constexpr ImportRow kRows[] = {
-    {"", "Conv", 1, kEver, conv, kConv},
-    {"", "ConvInteger", 10, kEver, conv_integer, kConv},
-    {"", "QLinearConv", 10, kEver, qlinear_conv, kConv},
-    {"", "ConvTranspose", 1, kEver, conv_transpose,
+    {"", "Conv", 1, kEver, conv, "2..3>1", kConv},
+    {"", "ConvInteger", 10, kEver, conv_integer, "2..4>1", kConv},
+    {"", "QLinearConv", 10, kEver, qlinear_conv, "8..9>1", kConv},
+    {"", "ConvTranspose", 1, kEver, conv_transpose, "2..3>1",
      "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
-    {"", "MaxPool", 1, kEver, max_pool,
+    {"", "MaxPool", 1, kEver, max_pool, "1>1 8:1>2",
      "auto_pad ceil_mode dilations kernel_shape pads storage_order strides"},
-    {"", "AveragePool", 1, kEver, avg_pool,
+    {"", "AveragePool", 1, kEver, avg_pool, "1>1",
      "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides"},
-    {"", "GlobalAveragePool", 1, kEver, global_pool, "", FRL_OP_add},
-    {"", "GlobalMaxPool", 1, kEver, global_pool, "", FRL_OP_max},
-    {"", "LpPool", 1, kEver, lp_pool, "auto_pad ceil_mode dilations kernel_shape p pads strides"},
-    {"", "GlobalLpPool", 1, kEver, global_lp_pool, "p"},
-    {"", "MaxUnpool", 9, kEver, max_unpool, "kernel_shape pads strides"},
-    {"", "Col2Im", 18, kEver, col2im, "dilations pads strides"},
+    {"", "GlobalAveragePool", 1, kEver, global_pool, "1>1", "", FRL_OP_add},
+    {"", "GlobalMaxPool", 1, kEver, global_pool, "1>1", "", FRL_OP_max},
+    {"", "LpPool", 1, kEver, lp_pool, "1>1",
+     "auto_pad ceil_mode dilations kernel_shape p pads strides"},
+    {"", "GlobalLpPool", 1, kEver, global_lp_pool, "1>1", "p"},
+    {"", "MaxUnpool", 9, kEver, max_unpool, "2..3>1", "kernel_shape pads strides"},
+    {"", "Col2Im", 18, kEver, col2im, "3>1", "dilations pads strides"},
 };
 
 }  // namespace

@@ -224,7 +224,7 @@ void loop(ModelNode& n) {
   if (!may_unroll || !unrolled(n, loop, true, &why_not_unrolled)) n.fail(std::move(why));
 }
 
-constexpr ImportRow kRows[] = {{"", "Loop", 1, kEver, loop, "body"}};
+constexpr ImportRow kRows[] = {{"", "Loop", 1, kEver, loop, "3..>.. 11:2..>..", "body"}};
 
 }  // namespace
 

@@ -98,21 +98,21 @@ void soft_max(ModelNode& n) {
 constexpr const char* kAxes = "axes keepdims noop_with_empty_axes";
 
 constexpr ImportRow kRows[] = {
-    {"", "ReduceSum", 1, kEver, reduce_by<FRL_OP_add>, kAxes, 13},
-    {"", "ReduceProd", 1, kEver, reduce_by<FRL_OP_mul>, kAxes, 18},
-    {"", "ReduceMax", 1, kEver, reduce_by<FRL_OP_max>, kAxes, 18},
-    {"", "ReduceMin", 1, kEver, reduce_by<FRL_OP_min>, kAxes, 18},
-    {"", "ReduceMean", 1, kEver, reduce_mean, kAxes, 18},
-    {"", "ReduceL1", 1, kEver, reduce_l1, kAxes, 18},
-    {"", "ReduceL2", 1, kEver, reduce_l2, kAxes, 18},
-    {"", "ReduceSumSquare", 1, kEver, reduce_sum_square, kAxes, 18},
-    {"", "ReduceLogSum", 1, kEver, reduce_log_sum, kAxes, 18},
-    {"", "ReduceLogSumExp", 1, kEver, reduce_log_sum_exp, kAxes, 18},
-    {"", "ArgMax", 1, kEver, arg_extreme, "axis keepdims select_last_index", FRL_OP_max},
-    {"", "ArgMin", 1, kEver, arg_extreme, "axis keepdims select_last_index", FRL_OP_min},
-    {"", "CumSum", 11, kEver, cumulative_sum, "exclusive reverse", 0, true},
-    {"", "Softmax", 1, kEver, soft_max, "axis", FRL_OP_softmax},
-    {"", "LogSoftmax", 1, kEver, soft_max, "axis", FRL_OP_log_softmax},
+    {"", "ReduceSum", 1, kEver, reduce_by<FRL_OP_add>, "1>1 13:1..2>1", kAxes, 13},
+    {"", "ReduceProd", 1, kEver, reduce_by<FRL_OP_mul>, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceMax", 1, kEver, reduce_by<FRL_OP_max>, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceMin", 1, kEver, reduce_by<FRL_OP_min>, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceMean", 1, kEver, reduce_mean, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceL1", 1, kEver, reduce_l1, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceL2", 1, kEver, reduce_l2, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceSumSquare", 1, kEver, reduce_sum_square, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceLogSum", 1, kEver, reduce_log_sum, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceLogSumExp", 1, kEver, reduce_log_sum_exp, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ArgMax", 1, kEver, arg_extreme, "1>1", "axis keepdims select_last_index", FRL_OP_max},
+    {"", "ArgMin", 1, kEver, arg_extreme, "1>1", "axis keepdims select_last_index", FRL_OP_min},
+    {"", "CumSum", 11, kEver, cumulative_sum, "2>1", "exclusive reverse", 0, true},
+    {"", "Softmax", 1, kEver, soft_max, "1>1", "axis", FRL_OP_softmax},
+    {"", "LogSoftmax", 1, kEver, soft_max, "1>1", "axis", FRL_OP_log_softmax},
 };
 
 }  // namespace

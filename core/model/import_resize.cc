@@ -119,8 +119,8 @@ void resize(ModelNode& n) {
   r.coordinate = n.choice("coordinate_transformation_mode", "half_pixel", kCoordinates);
   r.nearest = n.choice("nearest_mode", "round_prefer_floor", kNearest);
   adapt_tf_half_pixel(n, r);
-  Ints axes = n.has_attribute("axes") ? n.ints("axes") : axes_between(0, x.rank());
-  for (int64_t& axis : axes) axis = n.axis(axis, x.rank());
+  const Ints axes =
+      n.has_attribute("axes") ? n.axes(n.ints("axes"), x.rank()) : axes_between(0, x.rank());
   const auto rank = size_t(x.rank());
   if (r.coordinate == 4) {
     const std::vector<double> given = n.has(1) ? known_reals(n, 1) : std::vector<double>();
@@ -210,16 +210,16 @@ void roi_align(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "Upsample", 1, 8, upsample, "mode scales height_scale width_scale"},
-    {"", "Upsample", 9, 9, upsample, "mode", 1},
-    {"", "Resize", 10, 10, upsample, "mode", 1},
-    {"", "Resize", 11, kEver, resize,
+    {"", "Upsample", 1, 8, upsample, "1>1", "mode scales height_scale width_scale"},
+    {"", "Upsample", 9, 9, upsample, "2>1", "mode", 1},
+    {"", "Resize", 10, 10, upsample, "2>1", "mode", 1},
+    {"", "Resize", 11, kEver, resize, "3..4>1 13:1..4>1",
      "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
      "extrapolation_value "
      "keep_aspect_ratio_policy mode nearest_mode"},
-    {"", "GridSample", 16, kEver, grid_sample, "align_corners mode padding_mode"},
-    {"", "AffineGrid", 20, kEver, affine_grid, "align_corners"},
-    {"", "RoiAlign", 10, kEver, roi_align,
+    {"", "GridSample", 16, kEver, grid_sample, "2>1", "align_corners mode padding_mode"},
+    {"", "AffineGrid", 20, kEver, affine_grid, "2>1", "align_corners"},
+    {"", "RoiAlign", 10, kEver, roi_align, "3>1",
      "coordinate_transformation_mode mode output_height output_width sampling_ratio spatial_scale"},
 };
 

@@ -135,18 +135,18 @@ void get_element(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "SequenceConstruct", 11, kEver, construct, ""},
-    {"", "SequenceEmpty", 11, kEver, empty, "dtype"},
-    {"", "SequenceInsert", 11, kEver, insert, ""},
-    {"", "SequenceErase", 11, kEver, erase, ""},
-    {"", "SequenceAt", 11, kEver, element_at, ""},
-    {"", "SequenceLength", 11, kEver, length, ""},
-    {"", "SequenceMap", 17, kEver, map, "body"},
-    {"", "SplitToSequence", 11, kEver, split_to, "axis keepdims"},
-    {"", "ConcatFromSequence", 11, kEver, concat_from, "axis new_axis"},
-    {"", "Optional", 15, kEver, optional, "type"},
-    {"", "OptionalHasElement", 15, kEver, has_element, ""},
-    {"", "OptionalGetElement", 15, kEver, get_element, ""},
+    {"", "SequenceConstruct", 11, kEver, construct, "1..>1", ""},
+    {"", "SequenceEmpty", 11, kEver, empty, "0>1", "dtype"},
+    {"", "SequenceInsert", 11, kEver, insert, "2..3>1", ""},
+    {"", "SequenceErase", 11, kEver, erase, "1..2>1", ""},
+    {"", "SequenceAt", 11, kEver, element_at, "2>1", ""},
+    {"", "SequenceLength", 11, kEver, length, "1>1", ""},
+    {"", "SequenceMap", 17, kEver, map, "1..>..", "body"},
+    {"", "SplitToSequence", 11, kEver, split_to, "1..2>1", "axis keepdims"},
+    {"", "ConcatFromSequence", 11, kEver, concat_from, "1>1", "axis new_axis"},
+    {"", "Optional", 15, kEver, optional, "0..1>1", "type"},
+    {"", "OptionalHasElement", 15, kEver, has_element, "1>1 18:0..1>1", ""},
+    {"", "OptionalGetElement", 15, kEver, get_element, "1>1", ""},
 };
 
 }  // namespace

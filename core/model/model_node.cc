@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/model/importer.h"
@@ -218,13 +218,13 @@ int64_t ModelNode::split_attribute(int64_t rank) {
 
 Ints ModelNode::axes(const Ints& given, int64_t rank) {
   Ints out;
+  std::set<int64_t> seen;
   for (const int64_t each : given) {
-    const int64_t checked = axis(each, rank);
-    if (std::find(out.begin(), out.end(), checked) != out.end())
+    out.push_back(axis(each, rank));
+    if (!seen.insert(out.back()).second)
       fail(cat("axes: want each axis once, got ", each, " twice"));
-    out.push_back(checked);
+    if (failed()) return {};
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 
