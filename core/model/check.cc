@@ -18,9 +18,7 @@ bool shape_fits(const TypeProto& declared, const Shape& shape) {
   const auto fits = [](const onnx::DimProto& want, const Dim& got) {
     return !want.has_value || (got.symbol ? want.value <= got.extent : want.value == got.extent);
   };
-  const auto dims = shape.dims();
-  return !declared.has_shape ||
-         std::equal(declared.dims.begin(), declared.dims.end(), dims.begin(), dims.end(), fits);
+  return !declared.has_shape || std::ranges::equal(declared.dims, shape.dims(), fits);
 }
 
 bool type_fits(const TypeProto& declared, Type type, const Shape& shape) {
@@ -35,8 +33,7 @@ bool entry_fits(const TypeProto& declared, const Entry& entry) {
   if (declared.kind == TypeKind::none) return true;
   if (declared.kind == TypeKind::optional) return entry.kind == Entry::Kind::absent || inner(entry);
   if (declared.kind == TypeKind::sequence)
-    return entry.kind == Entry::Kind::sequence &&
-           std::all_of(entry.items->begin(), entry.items->end(), inner);
+    return entry.kind == Entry::Kind::sequence && std::ranges::all_of(*entry.items, inner);
   return entry.kind == Entry::Kind::tensor && declared.kind != TypeKind::map &&
          type_fits(declared, entry.value.element(), entry.value.shape());
 }
@@ -47,12 +44,11 @@ std::string declared_text(const TypeProto& type) {
              type.has_shape ? onnx::dims_text(type) : "");
 }
 
-Status check_extents(const char* what, const onnx::ValueProto& value) {
-  for (const TypeProto* type = &value.type; type; type = type->inner.get())
-    for (const onnx::DimProto& dim : type->dims)
-      if (dim.value < 0)
-        return wrong(cat(what, " '", value.name, "': want extents of 0 or more, got ", dim.value));
-  return {};
+Status check_extents(std::string_view name, const TypeProto& type) {
+  for (const onnx::DimProto& dim : type.dims)
+    if (dim.value < 0)
+      return wrong(cat("value '", name, "': want extents of 0 or more, got ", dim.value));
+  return type.inner ? check_extents(name, *type.inner) : Status();
 }
 
 // Where the values of one graph or function come from; each from one place.
@@ -105,15 +101,9 @@ Status check_arity(const onnx::NodeProto& node, const ImportRow& row, int64_t op
   const auto count = [](const std::string& text) { return parse_int(text).value_or(INT32_MAX); };
   const int64_t least = count(in.substr(0, dots)),
                 most = count(dots == std::string::npos ? in : in.substr(dots + 2));
-  // Names left empty at the end are as good as none.
-  const auto used = [](const std::vector<std::string_view>& names) {
-    return names.rend() - std::find_if(names.rbegin(), names.rend(),
-                                       [](std::string_view name) { return !name.empty(); });
-  };
-  if (int64_t(node.inputs.size()) < least || used(node.inputs) > most)
-    return wrong(cat("inputs: want ", in, ", got ", node.inputs.size()));
-  if (used(node.outputs) > count(out))
-    return wrong(cat("outputs: want at most ", out, ", got ", node.outputs.size()));
+  const auto n_in = int64_t(node.inputs.size()), n_out = int64_t(node.outputs.size());
+  if (n_in < least || n_in > most) return wrong(cat("inputs: want ", in, ", got ", n_in));
+  if (n_out > count(out)) return wrong(cat("outputs: want at most ", out, ", got ", n_out));
   return {};
 }
 
@@ -131,14 +121,15 @@ Result<Shape> input_shape(const onnx::ValueProto& input, const Shape* given) {
                    ", got ", given ? to_string(*given) : "none"));
 }
 
+std::string entry_text(const Entry& entry) {
+  if (entry.kind == Entry::Kind::absent) return "nothing";
+  return entry.kind == Entry::Kind::tensor ? to_string(entry.value.type()) : "a sequence";
+}
+
 Status check_declared(const char* what, const onnx::ValueProto& declared, const Entry& entry) {
   if (entry_fits(declared.type, entry)) return {};
-  const bool tensor = entry.kind == Entry::Kind::tensor;
   return wrong(cat(what, " '", declared.name, "': want ", declared_text(declared.type),
-                   " as declared, got ",
-                   tensor                                ? to_string(entry.value.type())
-                   : entry.kind == Entry::Kind::sequence ? "another sequence"
-                                                         : "nothing"));
+                   " as declared, got ", entry_text(entry)));
 }
 
 Status check_opsets(const std::vector<onnx::OpsetProto>& opsets) {
@@ -151,16 +142,14 @@ Status check_opsets(const std::vector<onnx::OpsetProto>& opsets) {
 
 Status check_graph(const onnx::GraphProto& graph) {
   Origins origins;
-  for (const onnx::ValueProto& input : graph.inputs) {
-    FRL_TRY(check_extents("input", input));
+  for (const auto* values : {&graph.inputs, &graph.outputs, &graph.values})
+    for (const onnx::ValueProto& value : *values) FRL_TRY(check_extents(value.name, value.type));
+  for (const onnx::ValueProto& input : graph.inputs)
     FRL_TRY(origins.add(input.name, "an input", &input.type));
-  }
   for (const onnx::TensorProto& tensor : graph.initializers)
     FRL_TRY(origins.add_initializer(tensor.name, tensor.data_type, tensor.dims));
   for (const onnx::SparseProto& tensor : graph.sparse_initializers)
     FRL_TRY(origins.add_initializer(tensor.values.name, tensor.values.data_type, tensor.dims));
-  for (const onnx::ValueProto& output : graph.outputs) FRL_TRY(check_extents("output", output));
-  for (const onnx::ValueProto& value : graph.values) FRL_TRY(check_extents("value", value));
   return origins.add(graph.nodes);
 }
 

@@ -1,4 +1,6 @@
 // Ops that pick, scatter, sort and search elements.
+#include <algorithm>
+
 #include "core/base/text.h"
 #include "core/model/importer.h"
 
@@ -79,11 +81,8 @@ void written(ModelNode& n, OpId op, Attributes attributes, const std::vector<Val
   Tensor tensor;
   for (const Val& operand : operands)
     known.push_back(n.try_known(operand, &tensor) ? n.block().literal(tensor) : operand);
-  const bool all = [&] {
-    for (const Val& each : known)
-      if (!each.ok() || !n.block().graph().literal(each.id)) return false;
-    return true;
-  }();
+  const bool all = std::ranges::all_of(
+      known, [&](Val each) { return each.ok() && n.block().graph().literal(each.id); });
   const auto results = n.block().emit_all(op, std::move(attributes), all ? known : operands);
   for (size_t i = 0; i < n.n_out() && i < results.size(); ++i) {
     Tensor exact;

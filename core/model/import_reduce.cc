@@ -33,25 +33,23 @@ void reduce_by(ModelNode& n) {
   reduction(n, [](Val x, const Ints& axes, bool keep) { return reduce(by, x, axes, keep); });
 }
 void reduce_mean(ModelNode& n) { reduction(n, mean); }
-void reduce_l1(ModelNode& n) {
-  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
-    return reduce(FRL_OP_add, apply(FRL_OP_abs, x), axes, keep);
+// after(sum of before(x))
+template <class Before, class After>
+void reduce_sum(ModelNode& n, Before before, After after) {
+  wide_reduction(n, [&](Val x, const Ints& axes, bool keep) {
+    return after(reduce(FRL_OP_add, before(x), axes, keep));
   });
 }
-void reduce_l2(ModelNode& n) {
-  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
-    return apply(FRL_OP_sqrt, reduce(FRL_OP_add, x * x, axes, keep));
-  });
+Val same(Val x) { return x; }
+Val square(Val x) { return x * x; }
+template <OpId op>
+Val by(Val x) {
+  return apply(op, x);
 }
-void reduce_sum_square(ModelNode& n) {
-  wide_reduction(
-      n, [](Val x, const Ints& axes, bool keep) { return reduce(FRL_OP_add, x * x, axes, keep); });
-}
-void reduce_log_sum(ModelNode& n) {
-  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
-    return apply(FRL_OP_log, reduce(FRL_OP_add, x, axes, keep));
-  });
-}
+void reduce_l1(ModelNode& n) { reduce_sum(n, by<FRL_OP_abs>, same); }
+void reduce_l2(ModelNode& n) { reduce_sum(n, square, by<FRL_OP_sqrt>); }
+void reduce_sum_square(ModelNode& n) { reduce_sum(n, square, same); }
+void reduce_log_sum(ModelNode& n) { reduce_sum(n, same, by<FRL_OP_log>); }
 // The maximum is subtracted first; an infinite one would give inf - inf.
 void reduce_log_sum_exp(ModelNode& n) {
   wide_reduction(n, [&](Val x, const Ints& axes, bool keep) {
@@ -70,8 +68,8 @@ void arg_extreme(ModelNode& n) {
   Attributes attributes(FRL_OP_arg_reduce);
   attributes.set_i(FRL_AT_arg_reduce_by, n.row().arg)
       .set_i(FRL_AT_arg_reduce_axis, from_end(axis, x.rank()));
-  attributes.set_i(FRL_AT_arg_reduce_keep, n.i("keepdims", 1) != 0);
-  attributes.set_i(FRL_AT_arg_reduce_last, n.i("select_last_index", 0) != 0);
+  attributes.set_i(FRL_AT_arg_reduce_keep, n.i("keepdims", 1) != 0)
+      .set_i(FRL_AT_arg_reduce_last, n.i("select_last_index", 0) != 0);
   n.out(0, n.block().emit(FRL_OP_arg_reduce, attributes, {x}));
 }
 

@@ -99,11 +99,12 @@ Status Importer::run() {
     if (entry.kind != Entry::Kind::tensor)
       return Status(Code::unsupported,
                     cat("output '", name, "': a sequence or an optional is not supported"));
-    for (const onnx::ValueProto& output : graph.outputs)
-      if (output.name == name) FRL_TRY(check_declared("output", output, entry));
     root_.graph().add_output(entry.value.id, std::string(name),
                              request.droppable.contains(std::string(name)));
   }
+  for (const onnx::ValueProto& output : graph.outputs)
+    if (const auto found = scope.names.find(output.name); found != scope.names.end())
+      FRL_TRY(check_declared("output", output, found->second));
   for (const auto& [leaf, output] : request.states) {
     const auto input = root_.graph().find_input(leaf);
     const auto at = std::find(wanted.begin(), wanted.end(), output);

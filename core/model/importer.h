@@ -83,6 +83,7 @@ Status check_opsets(const std::vector<onnx::OpsetProto>& opsets);
 Status check_graph(const onnx::GraphProto& graph);
 Status check_function(const onnx::FunctionProto& function);
 Status check_node(const onnx::NodeProto& node, const ImportRow* row, int64_t opset);
+std::string entry_text(const Entry& entry);
 // A value that is not what the model declares; where it declares nothing, all fits.
 Status check_declared(const char* what, const onnx::ValueProto& declared, const Entry& entry);
 // The given shape if it fits, or the declared one if none is given.
@@ -201,7 +202,8 @@ class ModelNode {
   std::vector<double> reals(std::string_view name);
   std::string text(std::string_view name, const char* fallback);
   std::vector<std::string> texts(std::string_view name);
-  const onnx::GraphProto* graph(std::string_view name);
+  // A body with so many inputs and outputs; fails and gives null for another.
+  const onnx::GraphProto* graph(std::string_view name, size_t n_inputs, size_t n_outputs);
   // Which of `names` the text attribute is; fails for another one.
   int64_t choice(std::string_view name, const char* fallback, std::span<const char* const> names);
   // An axis as one from 0 to rank - 1; fails outside of -rank .. rank - 1.

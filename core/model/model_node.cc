@@ -185,10 +185,14 @@ std::vector<std::string> ModelNode::texts(std::string_view name) {
                : std::vector<std::string>();
 }
 
-const onnx::GraphProto* ModelNode::graph(std::string_view name) {
+const onnx::GraphProto* ModelNode::graph(std::string_view name, size_t n_inputs, size_t n_outputs) {
   const AttributeProto* found = attribute(name, AttributeType::graph);
-  if (!found) fail(cat("want attribute '", name, "', got nothing"));
-  return found ? found->graph.get() : nullptr;
+  if (!found) return fail(cat("want attribute '", name, "', got nothing")), nullptr;
+  const size_t n_in = found->graph->inputs.size(), n_out = found->graph->outputs.size();
+  if (n_in == n_inputs && n_out == n_outputs) return found->graph.get();
+  fail(cat("attribute '", name, "': want a body of ", n_inputs, " inputs and ", n_outputs,
+           " outputs, got ", n_in, " and ", n_out));
+  return nullptr;
 }
 
 int64_t ModelNode::choice(std::string_view name, const char* fallback,

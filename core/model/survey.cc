@@ -23,11 +23,10 @@ class Survey {
       if (input.type == Type::none && !input.has_default)
         note(cat("input '", input.name, "': ", input.type_text));
     std::unordered_set<std::string> names;
-    for (const onnx::FunctionProto& f : model_.functions)
-      if (const std::string name = cat(f.domain, ".", f.name);
-          !names.insert(name + ":" + std::string(f.overload)).second)
+    for (const onnx::FunctionProto& each : model_.functions)
+      if (!names.insert(cat(each.domain, ".", each.name, ":", each.overload)).second)
         return Status(Code::invalid_argument,
-                      cat("function '", name, "': want it once, got it twice"));
+                      cat("function '", each.name, "': want it once, got it twice"));
     FRL_TRY(check_opsets(model_.opsets));
     FRL_TRY(check_graph(model_.graph));
     FRL_TRY(graph(model_.graph, model_.opsets, 0));
@@ -71,20 +70,19 @@ class Survey {
     const onnx::FunctionProto* called = functions_.find(node);
     const ImportRow* row = called ? nullptr : find_row(node.domain, node.op, opset);
     FRL_TRY(check_node(node, row, opset).within(label));
-    if (called) return function(*called, label, depth);
-    if (!row) {
+    if (!row && !called) {
       note(label);
       return {};
     }
-    const auto known = split(row->attributes, ' ');
+    const auto known = split(row ? row->attributes : "", ' ');
     for (const onnx::AttributeProto& attribute : node.attributes) {
       const bool is_known = std::find(known.begin(), known.end(), attribute.name) != known.end();
-      if (!is_known && attribute.name != "consumed_inputs")
+      if (!is_known && !called && attribute.name != "consumed_inputs")
         note(cat(label, ": attribute '", attribute.name, "'"));
       if (attribute.tensor) tensor(*attribute.tensor, label);
       if (attribute.graph) FRL_TRY(body(*attribute.graph, opsets, depth, node.op, label));
     }
-    return {};
+    return called ? function(*called, label, depth) : Status();
   }
 
   Status body(const onnx::GraphProto& body, const Opsets& opsets, int depth, std::string_view op,

@@ -1,61 +1,10 @@
-// Models that contradict themselves: each is refused with the sentence beside it.
-#include <gmock/gmock.h>
+// Models that contradict themselves in names, declared types, numbers and lists.
+#include <cmath>
 
-#include "tests/model/build.h"
-#include "tests/model/cases.h"
+#include "tests/model/contradiction.h"
 
-namespace ferrule {
+namespace ferrule::contradiction {
 namespace {
-
-using build::f;
-using build::graph_attribute;
-using build::i;
-using build::initializer;
-using build::ints;
-using build::kBool;
-using build::kF32;
-using build::kI64;
-using build::node;
-using build::output;
-using build::tensor;
-using testing::HasSubstr;
-
-struct Contradiction {
-  std::string graph;
-  const char* sentence;  // "": none, the model is right
-  int64_t opset = 17;
-  std::string rest = {};
-};
-
-void expect(std::span<const Contradiction> rows) {
-  for (const Contradiction& row : rows) {
-    const auto model = build::parse(build::model(row.graph, row.opset, row.rest));
-    const Status status = model.ok() ? import_model(*model, {}).status() : model.status();
-    if (*row.sentence) {
-      EXPECT_THAT(status.message(), HasSubstr(row.sentence)) << row.opset;
-      EXPECT_NE(status.code(), Code::internal) << row.sentence;
-    } else {
-      EXPECT_TRUE(status.ok()) << status.message();
-    }
-  }
-}
-
-std::string typed(int field, const std::string& name, int type, const std::vector<int64_t>& dims) {
-  return build::bytes(field, build::value(name, type, dims));
-}
-std::string floats(const std::string& name, const std::vector<int64_t>& dims,
-                   const std::vector<float>& values) {
-  return initializer(tensor(name, kF32, dims, build::raw(values)));
-}
-std::string longs(const std::string& name, const std::vector<int64_t>& values) {
-  return initializer(tensor(name, kI64, {int64_t(values.size())}, build::raw(values)));
-}
-std::string no_elements(const std::string& name, const std::vector<int64_t>& dims) {
-  return initializer(tensor(name, kF32, dims, ""));
-}
-
-const std::string kX = build::input("x", kF32, {2, 3}), kY = output("y"),
-                  kRelu = node("Relu", {"x"}, {"y"}), kXY = kX + kY;
 
 TEST(Contradictions, WhatAnOutputIsDeclaredAs) {
   const auto declared = [](int type, const std::vector<int64_t>& dims) {
@@ -90,7 +39,7 @@ TEST(Contradictions, WhatValuesInsideAreDeclaredAs) {
       {chain + typed(13, "a", kF32, {3, 2}),
        "node 'n_a' (Neg, opset 17): result 'a': want f32[3,2] as declared, got f32[2,3]"},
       {chain + typed(13, "a", kI64, {2, 3}), "result 'a': want i64[2,3] as declared"},
-      {sequence + typed(13, "s", kF32, {2, 3}), "want f32[2,3] as declared, got another sequence"},
+      {sequence + typed(13, "s", kF32, {2, 3}), "want f32[2,3] as declared, got a sequence"},
       {sequence + list, "result 's': want sequence(tensor(i64)) as declared"},
   };
   expect(rows);
@@ -99,23 +48,13 @@ TEST(Contradictions, WhatValuesInsideAreDeclaredAs) {
 TEST(Contradictions, ExtentsBelowZero) {
   const Contradiction rows[] = {
       {build::input("x", kF32, {-5, 3}) + kY + kRelu,
-       "input 'x': want extents of 0 or more, got -5"},
-      {kX + kRelu + typed(12, "y", kF32, {2, -3}), "output 'y': want extents of 0 or more, got -3"},
+       "value 'x': want extents of 0 or more, got -5"},
+      {kX + kRelu + typed(12, "y", kF32, {2, -3}), "value 'y': want extents of 0 or more, got -3"},
       {kXY + kRelu + typed(13, "a", kF32, {-2}), "value 'a': want extents of 0 or more, got -2"},
       {kXY + kRelu + no_elements("unused", {3, -2}), "initializer 'unused': shape: want extents"},
   };
   expect(rows);
 }
-
-std::string if_node(const std::string& then_branch, const std::string& else_branch,
-                    const std::vector<std::string>& out = {"y"}) {
-  return node(
-      "If", {"c"}, out,
-      graph_attribute("then_branch", then_branch) + graph_attribute("else_branch", else_branch));
-}
-const std::string kTrue = initializer(tensor("c", kBool, {}, std::string("\x01", 1))),
-                  kAsks = build::input("c", kBool, {}),
-                  kBranch = node("Neg", {"x"}, {"b"}) + output("b");
 
 TEST(Contradictions, NamesHaveOneOrigin) {
   const std::string w = floats("w", {1}, {1});
@@ -143,7 +82,7 @@ TEST(Contradictions, NamesHaveOneOrigin) {
        function(neg + neg)},
       {call, "function 'F': value 'a': want one origin, got a function's input", 17,
        function(neg + node("Neg", {"b"}, {"a"}, "", "", 7))},
-      {call, "function 'own.F': want it once, got it twice", 17, function(neg) + function(neg)},
+      {call, "function 'F': want it once, got it twice", 17, function(neg) + function(neg)},
       {kXY + kRelu, "opset of 'ai.onnx': want one version, got 17 and 13", 17,
        build::bytes(8, build::bytes(1, "ai.onnx") + build::number(2, 13))},
       // One name may be asked for twice.
@@ -183,9 +122,9 @@ TEST(Contradictions, NumbersOfInputsAndResults) {
   };
   const Contradiction rows[] = {
       row("Relu", {"x"}, {"y"}, 17, "node 'n_y' (Relu, opset 17): inputs: want 1, got 2"),
-      row("Relu", {"", ""}, {"y"}, 17, ""),
+      row("Clip", {"", ""}, {"y"}, 17, ""),
       row("Relu", {}, {"y", "z"}, 17, "outputs: want at most 1, got 2"),
-      row("Relu", {}, {"y", ""}, 17, ""),
+      row("MaxPool", {}, {"y", ""}, 7, "outputs: want at most 1, got 2"),
       row("Add", {}, {"y"}, 17, "inputs: want 2, got 1"),
       row("Sum", {"x", "x", "x"}, {"y"}, 17, ""),
       row("Clip", {"x"}, {"y"}, 10, "(Clip, opset 10): inputs: want 1, got 2"),
@@ -233,5 +172,39 @@ TEST(Contradictions, AxesTwice) {
   expect(rows);
 }
 
+TEST(Contradictions, ScalesAndSizes) {
+  const float nan = std::nanf(""), inf = INFINITY;
+  const auto scaled = [&](const std::vector<float>& scales, const char* sentence,
+                          int64_t opset = 18) {
+    return Contradiction{kXY + floats("s", {int64_t(scales.size())}, scales) +
+                             (opset > 10 ? node("Resize", {"x", "", "s"}, {"y"})
+                                         : node("Upsample", {"x", "s"}, {"y"})),
+                         sentence, opset};
+  };
+  const auto sized = [&](const std::vector<int64_t>& sizes, const char* sentence) {
+    return Contradiction{kXY + longs("s", sizes) + node("Resize", {"x", "", "", "s"}, {"y"}),
+                         sentence, 18};
+  };
+  const std::string crop = build::text("coordinate_transformation_mode", "tf_crop_and_resize");
+  const Contradiction rows[] = {
+      scaled({1, 2}, ""),
+      scaled({1, 0}, "scales: want finite ones above 0, got 0"),
+      scaled({1, -2}, "scales: want finite ones above 0, got -2"),
+      scaled({nan, 1}, "scales: want finite ones above 0, got nan"),
+      scaled({1, inf}, "scales: want finite ones above 0, got inf"),
+      scaled({1, 0}, "scales: want finite ones above 0, got 0", 9),
+      sized({2, 6}, ""),
+      sized({2, 0}, "sizes: want 1 or more, got 0"),
+      sized({-2, 3}, "sizes: want 1 or more, got -2"),
+      {kXY + floats("f", {2}, {1, 2}) + longs("s", {2, 6}) +
+           node("Resize", {"x", "", "f", "s"}, {"y"}),
+       "want scales or sizes, got both", 18},
+      {kXY + floats("r", {4}, {0, 0, 1, nan}) + longs("s", {2, 6}) +
+           node("Resize", {"x", "r", "", "s"}, {"y"}, crop),
+       "roi: want finite numbers, got nan", 18},
+  };
+  expect(rows);
+}
+
 }  // namespace
-}  // namespace ferrule
+}  // namespace ferrule::contradiction
