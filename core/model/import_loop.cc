@@ -53,7 +53,7 @@ Status check_next(const Loop& loop, const std::vector<Entry>& outputs) {
   for (size_t i = 0; i < loop.carried.size(); ++i) {
     const Entry &was = loop.carried[i], &is = outputs[1 + i];
     if (was.kind == Entry::Kind::absent || is.kind == Entry::Kind::absent) continue;
-    if (was.kind != is.kind || was.value.element() != is.value.element())
+    if (was.value.element() != is.value.element())
       return Status(Code::invalid_argument,
                     cat("carried value ", i, ": want the type that it has before, ",
                         entry_text(was), ", got ", entry_text(is)));

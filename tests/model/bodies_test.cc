@@ -111,6 +111,7 @@ TEST(Contradictions, BodiesAndListsOfAScan) {
       row(columns, "scan",
           slices + node("Cast", {"s"}, {"s2"}, i("to", kI64)) + output("s2") + output("c")),
       row(columns, "num_scan_inputs: want 1 to 2, and a result for each other input, got 0", "", 0),
+      row(columns, "num_scan_inputs: want 1 to 2, and a result for each other input, got 3", "", 3),
       row(columns, "num_scan_inputs: want 1 to 2, and a result for each other input, got", "",
           INT64_MIN),
       {states + node("Scan", {"", "s0", "x"}, {"last", "o"},

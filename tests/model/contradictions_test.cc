@@ -82,6 +82,8 @@ TEST(Contradictions, NamesHaveOneOrigin) {
        function(neg + neg)},
       {call, "function 'F': value 'a': want one origin, got a function's input", 17,
        function(neg + node("Neg", {"b"}, {"a"}, "", "", 7))},
+      {kXY + node("F", {"x"}, {"y"}, graph_attribute("g", kBranch + kBranch), "own"),
+       "value 'b': want one origin, got a node's result and a node's result", 17, function(neg)},
       {call, "function 'F': want it once, got it twice", 17, function(neg) + function(neg)},
       {kXY + kRelu, "opset of 'ai.onnx': want one version, got 17 and 13", 17,
        build::bytes(8, build::bytes(1, "ai.onnx") + build::number(2, 13))},
