@@ -131,8 +131,7 @@ Val align(Val x, int64_t axis, int64_t rank) {
 }
 
 Val slice(Val x, const Ints& starts, const Ints& sizes, const Ints& steps) {
-  const bool forward =
-      std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
+  const bool forward = std::ranges::all_of(steps, [](int64_t step) { return step == 1; });
   if (!x.ok() || (sizes == x.dims() && forward)) return x;
   Attributes attributes(FRL_OP_slice);
   attributes.set_list(FRL_AT_slice_starts, starts).set_list(FRL_AT_slice_sizes, sizes);
@@ -159,8 +158,7 @@ Val concat(const std::vector<Val>& parts, int64_t axis) {
 
 Val pad(Val x, const Ints& begins, const Ints& ends, int64_t mode, Val fill) {
   const auto is_zero = [](int64_t n) { return n == 0; };
-  if (!x.ok() || (std::all_of(begins.begin(), begins.end(), is_zero) &&
-                  std::all_of(ends.begin(), ends.end(), is_zero)))
+  if (!x.ok() || (std::ranges::all_of(begins, is_zero) && std::ranges::all_of(ends, is_zero)))
     return x;
   Attributes attributes(FRL_OP_pad);
   attributes.set_list(FRL_AT_pad_begins, begins)
@@ -188,7 +186,9 @@ Val reduce(OpId by, Val x, const Ints& axes, bool keep) {
   if (!x.ok() || axes.empty()) return x;
   Attributes attributes(FRL_OP_reduce);
   attributes.set_i(FRL_AT_reduce_by, by).set_i(FRL_AT_reduce_keep, keep);
-  attributes.set_list(FRL_AT_reduce_axes, ends_of(axes, x.rank()));
+  Ints ends = ends_of(axes, x.rank());
+  std::sort(ends.begin(), ends.end());
+  attributes.set_list(FRL_AT_reduce_axes, std::move(ends));
   return x.block->emit(FRL_OP_reduce, std::move(attributes), {x});
 }
 

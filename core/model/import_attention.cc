@@ -157,9 +157,9 @@ void rotary_embedding(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "Attention", 23, kEver, attention,
+    {"", "Attention", 23, kEver, attention, "3..6>4",
      "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision"},
-    {"", "RotaryEmbedding", 23, kEver, rotary_embedding,
+    {"", "RotaryEmbedding", 23, kEver, rotary_embedding, "3..4>1",
      "interleaved num_heads rotary_embedding_dim"},
 };
 

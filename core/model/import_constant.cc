@@ -138,14 +138,14 @@ void dropout(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "Constant", 1, kEver, constant,
+    {"", "Constant", 1, kEver, constant, "0>1",
      "value sparse_value value_float value_floats value_int value_ints value_string value_strings"},
-    {"", "ConstantOfShape", 9, kEver, constant_of_shape, "value"},
-    {"", "Shape", 1, kEver, shape_of, "start end"},
-    {"", "Size", 1, kEver, size_of, ""},
-    {"", "Range", 11, kEver, range, ""},
-    {"", "EyeLike", 9, kEver, eye_like, "dtype k"},
-    {"", "Dropout", 1, kEver, dropout, "ratio is_test seed"},
+    {"", "ConstantOfShape", 9, kEver, constant_of_shape, "1>1", "value"},
+    {"", "Shape", 1, kEver, shape_of, "1>1", "start end"},
+    {"", "Size", 1, kEver, size_of, "1>1", ""},
+    {"", "Range", 11, kEver, range, "3>1", ""},
+    {"", "EyeLike", 9, kEver, eye_like, "1>1", "dtype k"},
+    {"", "Dropout", 1, kEver, dropout, "1>2 12:1..3>2", "ratio is_test seed"},
 };
 
 }  // namespace

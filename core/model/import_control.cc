@@ -8,22 +8,15 @@
 namespace ferrule {
 namespace {
 
-void give(ModelNode& n, const std::vector<Entry>& entries, size_t first = 0) {
-  for (size_t i = 0; i < entries.size(); ++i) n.out(first + i, entries[i]);
-}
-
-void inline_branch(ModelNode& n, bool condition) {
-  const onnx::GraphProto* branch = n.graph(condition ? "then_branch" : "else_branch");
-  if (!branch) return;
-  auto entries = n.importer().run_graph(*branch, n.scope(), n.block(), {});
+void inline_branch(ModelNode& n, const onnx::GraphProto& branch) {
+  auto entries = n.importer().run_graph(branch, n.scope(), n.block(), {});
   if (!entries.ok()) return n.fail(std::move(entries).status());
-  give(n, *entries);
+  for (size_t i = 0; i < entries->size(); ++i) n.out(i, (*entries)[i]);
 }
 
 // Both branches as bodies; a status that says why that is not possible.
-Status branch_on_device(ModelNode& n, Val condition) {
-  const onnx::GraphProto* graphs[] = {n.graph("then_branch"), n.graph("else_branch")};
-  if (!graphs[0] || !graphs[1]) return n.block().status();
+Status branch_on_device(ModelNode& n, Val condition, const onnx::GraphProto* const graphs[2],
+                        bool* contradict) {
   ImportBlock then_block(n.block().state(), &n.block(), "then"),
       else_block(n.block().state(), &n.block(), "else");
   ImportBlock* const blocks[] = {&then_block, &else_block};
@@ -34,6 +27,12 @@ Status branch_on_device(ModelNode& n, Val condition) {
       return Status(Code::unsupported,
                     "its branches give sequences or optionals, and its condition is not known");
   }
+  for (size_t i = 0; i < outputs[0].size(); ++i)
+    if (outputs[0][i].element() != outputs[1][i].element())
+      return *contradict = true,
+             Status(Code::invalid_argument,
+                    cat("want branches that give one type as result ", i, ", got ",
+                        to_string(outputs[0][i].type()), " and ", to_string(outputs[1][i].type())));
   FRL_LET(Bodies made, close_bodies(blocks, outputs, {}));
   std::vector<Val> operands = {condition};
   operands.insert(operands.end(), made.captured.begin(), made.captured.end());
@@ -50,14 +49,18 @@ void if_else(ModelNode& n) {
   if (!n.want(condition.element() == Type::boolean && condition.n_elements() == 1,
               "one bool as condition"))
     return;
+  const onnx::GraphProto* graphs[] = {n.graph("then_branch", 0, n.n_out()),
+                                      n.graph("else_branch", 0, n.n_out())};
+  if (n.failed()) return;
   Tensor known;
-  if (n.try_known(condition, &known)) return inline_branch(n, known.at_i64(0) != 0);
-  Status status = branch_on_device(n, condition);
+  if (n.try_known(condition, &known)) return inline_branch(n, *graphs[known.at_i64(0) == 0]);
+  bool contradict = false;
+  Status status = branch_on_device(n, condition, graphs, &contradict);
   if (status.ok()) return;
   n.forget();
   // What one branch alone cannot do may never be asked of it: the condition decides at import.
-  if (n.asks() || !n.knowable(condition, &known)) return n.fail(std::move(status));
-  inline_branch(n, known.at_i64(0) != 0);
+  if (contradict || n.asks() || !n.knowable(condition, &known)) return n.fail(std::move(status));
+  inline_branch(n, *graphs[known.at_i64(0) == 0]);
 }
 
 // One scan node and the body it will have.
@@ -68,18 +71,14 @@ struct ScanShape {
   int64_t length = 0;
 };
 
-TensorType slice_type(Val whole, int64_t axis) {
-  TensorType type{whole.element(), {}};
-  for (int64_t i = 0; i < whole.rank(); ++i)
-    if (i != axis) type.shape.push_back(whole.dim(i));
-  return type;
-}
-
 std::vector<TensorType> input_types(const ScanShape& s) {
   std::vector<TensorType> types;
   for (const Val& value : s.carried) types.push_back(value.type());
-  for (size_t i = 0; i < s.sliced.size(); ++i)
-    types.push_back(slice_type(s.sliced[i], s.sliced_axes[i]));
+  for (size_t i = 0; i < s.sliced.size(); ++i) {
+    types.push_back({s.sliced[i].element(), {}});
+    for (int64_t axis = 0; axis < s.sliced[i].rank(); ++axis)
+      if (axis != s.sliced_axes[i]) types.back().shape.push_back(s.sliced[i].dim(axis));
+  }
   return types;
 }
 
@@ -101,13 +100,13 @@ Status emit_scan(ModelNode& n, const ScanShape& s, ImportBlock& block,
   for (size_t i = s.carried.size(); i < outputs.size(); ++i) {
     const size_t k = i - s.carried.size();
     const int64_t rank = outputs[i].rank() + 1;
-    axes.push_back(n.axis(k < s.result_axes.size() ? s.result_axes[k] : 0, rank) - rank);
-    reverse.push_back(k < s.result_reverse.size() ? s.result_reverse[k] : 0);
+    axes.push_back(n.axis(s.result_axes[k], rank) - rank);
+    reverse.push_back(s.result_reverse[k]);
   }
   attributes.set_i(FRL_AT_scan_carried, int64_t(s.carried.size()))
       .set_i(FRL_AT_scan_sliced, int64_t(s.sliced.size()));
   attributes.set_i(FRL_AT_scan_length, s.length).set_list(FRL_AT_scan_axes, axes);
-  if (std::any_of(reverse.begin(), reverse.end(), [](int64_t r) { return r != 0; }))
+  if (std::ranges::any_of(reverse, [](int64_t r) { return r != 0; }))
     attributes.set_list(FRL_AT_scan_reverse, reverse);
   ImportBlock* const blocks[] = {&block};
   const std::vector<Val> given[] = {outputs};
@@ -122,7 +121,7 @@ Status emit_scan(ModelNode& n, const ScanShape& s, ImportBlock& block,
 
 // The states of a Scan, then its stacked results.
 void run_scan(ModelNode& n, const ScanShape& s, std::vector<Val>* results) {
-  const onnx::GraphProto* graph = n.graph("body");
+  const onnx::GraphProto* graph = n.graph("body", s.carried.size() + s.sliced.size(), n.n_out());
   if (!graph) return;
   ImportBlock block(n.block().state(), &n.block(), "scan");
   auto entries =
@@ -135,29 +134,42 @@ void run_scan(ModelNode& n, const ScanShape& s, std::vector<Val>* results) {
     n.fail(std::move(status));
 }
 
-bool directions(ModelNode& n, const char* name, Ints* out) {
-  *out = n.ints(name);
-  for (const int64_t each : *out)
-    if (each != 0 && each != 1) n.fail(cat("attribute '", name, "': want 0 or 1, got ", each));
-  return !n.failed();
+// A number for each of `size` values, 0 where the model says nothing.
+Ints for_each(ModelNode& n, const char* name, int64_t size, bool is_flags) {
+  Ints out = n.ints(name);
+  if (!out.empty() && int64_t(out.size()) != size)
+    n.fail(cat("attribute '", name, "': want ", size, " numbers, got ", out.size()));
+  for (const int64_t each : out)
+    if (is_flags && each != 0 && each != 1)
+      n.fail(cat("attribute '", name, "': want 0 or 1, got ", each));
+  out.resize(size_t(size), 0);
+  return out;
+}
+
+// How many of n_in inputs are states, each with a result for its last value.
+int64_t count_states(ModelNode& n, int64_t n_in) {
+  const int64_t sliced = n.need_i("num_scan_inputs");
+  if (sliced >= 1 && sliced <= n_in && n_in - sliced <= int64_t(n.n_out())) return n_in - sliced;
+  n.fail(cat("num_scan_inputs: want 1 to ", n_in, ", and a result for each other input, got ",
+             sliced));
+  return 0;
 }
 
 void scan(ModelNode& n) {
-  const int64_t sliced = n.need_i("num_scan_inputs"), carried = int64_t(n.n_in()) - sliced;
-  if (!n.want(sliced >= 1 && carried >= 0, "an input for each scan input")) return;
+  const int64_t carried = count_states(n, int64_t(n.n_in())), sliced = int64_t(n.n_in()) - carried,
+                stacked = int64_t(n.n_out()) - carried;
+  if (n.failed()) return;
   ScanShape s;
   for (int64_t i = 0; i < carried; ++i) s.carried.push_back(n.in(size_t(i)));
-  const Ints axes = n.ints("scan_input_axes");
-  s.result_axes = n.ints("scan_output_axes");
-  if (!directions(n, "scan_input_directions", &s.sliced_reverse) ||
-      !directions(n, "scan_output_directions", &s.result_reverse))
-    return;
-  s.sliced_reverse.resize(size_t(sliced), 0);
+  s.sliced_axes = for_each(n, "scan_input_axes", sliced, false);
+  s.result_axes = for_each(n, "scan_output_axes", stacked, false);
+  s.sliced_reverse = for_each(n, "scan_input_directions", sliced, true);
+  s.result_reverse = for_each(n, "scan_output_directions", stacked, true);
   for (int64_t i = 0; i < sliced; ++i) {
     s.sliced.push_back(n.in(size_t(carried + i)));
-    s.sliced_axes.push_back(
-        n.axis(size_t(i) < axes.size() ? axes[size_t(i)] : 0, s.sliced.back().rank()));
-    const int64_t length = s.sliced.back().dim(s.sliced_axes.back());
+    int64_t& axis = s.sliced_axes[size_t(i)];
+    axis = n.axis(axis, s.sliced.back().rank());
+    const int64_t length = s.sliced.back().dim(axis);
     if (i == 0) s.length = length;
     if (!n.want(s.length == length, "scan inputs of one length")) return;
   }
@@ -168,11 +180,10 @@ void scan(ModelNode& n) {
 
 // Opset 8: the first axis is the batch, the second the time; one scan for each member of the batch.
 void batched_scan(ModelNode& n) {
-  const int64_t sliced = n.need_i("num_scan_inputs"), carried = int64_t(n.n_in()) - 1 - sliced;
+  const int64_t n_in = int64_t(n.n_in()) - 1, carried = count_states(n, n_in),
+                sliced = n_in - carried, stacked = int64_t(n.n_out()) - carried;
   if (n.has(0)) return n.unsupported("sequence_lens");
-  if (!n.want(sliced >= 1 && carried >= 0 && n.in(n.n_in() - 1).rank() >= 2,
-              "scan inputs [batch, time, ..]"))
-    return;
+  if (!n.want(n.in(n.n_in() - 1).rank() >= 2, "scan inputs [batch, time, ..]")) return;
   const int64_t batch = n.in(n.n_in() - 1).dim(0);
   if (batch < 1 || batch > n.block().state().request.limits.n_trips)
     return n.unsupported(cat("a batch of ", batch));
@@ -186,8 +197,8 @@ void batched_scan(ModelNode& n) {
     for (int64_t i = 0; i < sliced; ++i)
       s.sliced.push_back(member(carried + i)), s.sliced_axes.push_back(0);
     s.length = s.sliced[0].dim(0);
-    if (!directions(n, "directions", &s.sliced_reverse)) return;
-    s.sliced_reverse.resize(size_t(sliced), 0);
+    s.sliced_reverse = for_each(n, "directions", sliced, true);
+    s.result_axes = s.result_reverse = Ints(size_t(stacked), 0);
     std::vector<Val> results;
     run_scan(n, s, &results);
     if (n.failed()) return;
@@ -198,9 +209,9 @@ void batched_scan(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "If", 1, kEver, if_else, "then_branch else_branch"},
-    {"", "Scan", 8, 8, batched_scan, "body directions num_scan_inputs"},
-    {"", "Scan", 9, kEver, scan,
+    {"", "If", 1, kEver, if_else, "1>..", "then_branch else_branch"},
+    {"", "Scan", 8, 8, batched_scan, "2..>..", "body directions num_scan_inputs"},
+    {"", "Scan", 9, kEver, scan, "1..>..",
      "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes "
      "scan_output_directions"},
 };

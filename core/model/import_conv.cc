@@ -4,7 +4,6 @@
 
 #include "core/base/text.h"
 #include "core/model/importer.h"
-#include "core/model/window.h"
 
 namespace ferrule {
 namespace {
@@ -39,9 +38,17 @@ void share(int64_t total, bool upper, int64_t* begin, int64_t* end) {
   *end = total - *begin;
 }
 
-}  // namespace
+// strides, dilations, pads and auto_pad over the spatial axes of x [n, c, spatial..]. A node that
+// fails gives lists of ones and zeros.
+struct Window {
+  Ints kernel, strides, dilations, pads;  // pads: begins, then ends
+  size_t n_axes() const { return kernel.size(); }
+  // How far the kernel reaches along an axis.
+  int64_t reach(size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
+};
 
-Window window_of(ModelNode& n, Val x, Ints kernel) {
+// `kernel` empty: the attribute kernel_shape.
+Window window_of(ModelNode& n, Val x, Ints kernel = {}) {
   Window w;
   const size_t axes = size_t(std::max<int64_t>(x.rank() - 2, 0));
   bool fits = axes > 0;
@@ -71,8 +78,6 @@ Window window_of(ModelNode& n, Val x, Ints kernel) {
   }
   return w;
 }
-
-namespace {
 
 Attributes conv_attributes(ModelNode& n, const Window& w) {
   Attributes attributes(FRL_OP_conv);
@@ -117,6 +122,17 @@ void qlinear_conv(ModelNode& n) {
   n.out(0, cast(y, y_zero.element()));
 }
 
+void emit_transposed(ModelNode& n, const Window& w, int64_t groups, const Ints& extra,
+                     std::vector<Val> operands) {
+  Attributes attributes(FRL_OP_conv_transpose);
+  attributes.set_list(FRL_AT_conv_transpose_strides, w.strides)
+      .set_list(FRL_AT_conv_transpose_dilations, w.dilations);
+  attributes.set_list(FRL_AT_conv_transpose_pads, w.pads)
+      .set_i(FRL_AT_conv_transpose_groups, groups);
+  attributes.set_list(FRL_AT_conv_transpose_output_pads, extra);
+  n.out(0, n.block().emit(FRL_OP_conv_transpose, attributes, std::move(operands)));
+}
+
 // The pads that make the result have the extents asked for.
 void conv_transpose(ModelNode& n) {
   const Val x = n.in(0), w = n.in(1);
@@ -140,13 +156,7 @@ void conv_transpose(ModelNode& n) {
     share(std::max<int64_t>(total, 0), auto_pad == kSameUpper, &window.pads[i],
           &window.pads[axes + i]);
   }
-  Attributes attributes(FRL_OP_conv_transpose);
-  attributes.set_list(FRL_AT_conv_transpose_strides, window.strides);
-  attributes.set_list(FRL_AT_conv_transpose_dilations, window.dilations);
-  attributes.set_list(FRL_AT_conv_transpose_pads, window.pads)
-      .set_i(FRL_AT_conv_transpose_groups, n.i("group", 1));
-  attributes.set_list(FRL_AT_conv_transpose_output_pads, extra);
-  n.out(0, n.block().emit(FRL_OP_conv_transpose, attributes, {x, w, n.maybe(2)}));
+  emit_transposed(n, window, n.i("group", 1), extra, {x, w, n.maybe(2)});
 }
 
 // Places in row-major images as places in column-major ones.
@@ -281,34 +291,29 @@ void col2im(ModelNode& n) {
     return n.unsupported("so large a block");
   Tensor one_hot(TensorType{x.element(), Shape(shape)});
   for (int64_t c = 0; c < x.dim(1); ++c) one_hot.set_f64(c * places + c % places, 1);
-  Attributes attributes(FRL_OP_conv_transpose);
-  attributes.set_list(FRL_AT_conv_transpose_strides, w.strides)
-      .set_list(FRL_AT_conv_transpose_dilations, w.dilations);
-  attributes.set_list(FRL_AT_conv_transpose_pads, w.pads)
-      .set_i(FRL_AT_conv_transpose_groups, x.dim(1) / places);
-  attributes.set_list(FRL_AT_conv_transpose_output_pads, extra);
   const Val weights = n.block().made(std::move(one_hot), n.out_name(0));
-  n.out(0, n.block().emit(FRL_OP_conv_transpose, attributes, {reshape(x, dims), weights}));
+  emit_transposed(n, w, x.dim(1) / places, extra, {reshape(x, dims), weights});
 }
 
 constexpr const char* kConv = "auto_pad dilations group kernel_shape pads strides";
 
 constexpr ImportRow kRows[] = {
-    {"", "Conv", 1, kEver, conv, kConv},
-    {"", "ConvInteger", 10, kEver, conv_integer, kConv},
-    {"", "QLinearConv", 10, kEver, qlinear_conv, kConv},
-    {"", "ConvTranspose", 1, kEver, conv_transpose,
+    {"", "Conv", 1, kEver, conv, "2..3>1", kConv},
+    {"", "ConvInteger", 10, kEver, conv_integer, "2..4>1", kConv},
+    {"", "QLinearConv", 10, kEver, qlinear_conv, "8..9>1", kConv},
+    {"", "ConvTranspose", 1, kEver, conv_transpose, "2..3>1",
      "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
-    {"", "MaxPool", 1, kEver, max_pool,
+    {"", "MaxPool", 1, kEver, max_pool, "1>1 8:1>2",
      "auto_pad ceil_mode dilations kernel_shape pads storage_order strides"},
-    {"", "AveragePool", 1, kEver, avg_pool,
+    {"", "AveragePool", 1, kEver, avg_pool, "1>1",
      "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides"},
-    {"", "GlobalAveragePool", 1, kEver, global_pool, "", FRL_OP_add},
-    {"", "GlobalMaxPool", 1, kEver, global_pool, "", FRL_OP_max},
-    {"", "LpPool", 1, kEver, lp_pool, "auto_pad ceil_mode dilations kernel_shape p pads strides"},
-    {"", "GlobalLpPool", 1, kEver, global_lp_pool, "p"},
-    {"", "MaxUnpool", 9, kEver, max_unpool, "kernel_shape pads strides"},
-    {"", "Col2Im", 18, kEver, col2im, "dilations pads strides"},
+    {"", "GlobalAveragePool", 1, kEver, global_pool, "1>1", "", FRL_OP_add},
+    {"", "GlobalMaxPool", 1, kEver, global_pool, "1>1", "", FRL_OP_max},
+    {"", "LpPool", 1, kEver, lp_pool, "1>1",
+     "auto_pad ceil_mode dilations kernel_shape p pads strides"},
+    {"", "GlobalLpPool", 1, kEver, global_lp_pool, "1>1", "p"},
+    {"", "MaxUnpool", 9, kEver, max_unpool, "2..3>1", "kernel_shape pads strides"},
+    {"", "Col2Im", 18, kEver, col2im, "3>1", "dilations pads strides"},
 };
 
 }  // namespace

@@ -211,10 +211,10 @@ void einsum(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "MatMul", 1, kEver, mat_mul, ""},
-    {"", "Gemm", 1, kEver, gemm, "alpha beta transA transB broadcast"},
-    {"", "Einsum", 12, kEver, einsum, "equation"},
-    {"", "Det", 11, kEver, determinant, ""},
+    {"", "MatMul", 1, kEver, mat_mul, "2>1", ""},
+    {"", "Gemm", 1, kEver, gemm, "3>1 11:2..3>1", "alpha beta transA transB broadcast"},
+    {"", "Einsum", 12, kEver, einsum, "1..>1", "equation"},
+    {"", "Det", 11, kEver, determinant, "1>1", ""},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Ops that pick, scatter, sort and search elements.
+#include <algorithm>
+
 #include "core/base/text.h"
 #include "core/model/importer.h"
 
@@ -79,11 +81,8 @@ void written(ModelNode& n, OpId op, Attributes attributes, const std::vector<Val
   Tensor tensor;
   for (const Val& operand : operands)
     known.push_back(n.try_known(operand, &tensor) ? n.block().literal(tensor) : operand);
-  const bool all = [&] {
-    for (const Val& each : known)
-      if (!each.ok() || !n.block().graph().literal(each.id)) return false;
-    return true;
-  }();
+  const bool all = std::ranges::all_of(
+      known, [&](Val each) { return each.ok() && n.block().graph().literal(each.id); });
   const auto results = n.block().emit_all(op, std::move(attributes), all ? known : operands);
   for (size_t i = 0; i < n.n_out() && i < results.size(); ++i) {
     Tensor exact;
@@ -160,20 +159,20 @@ void hard_max(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "Gather", 1, kEver, gather_slices, "axis", 0, true},
-    {"", "GatherElements", 11, kEver, gather_each, "axis", 0, true},
-    {"", "GatherND", 11, kEver, gather_nd, "batch_dims", 0, true},
-    {"", "Scatter", 9, 10, scatter_each, "axis", 0, true},
-    {"", "ScatterElements", 11, kEver, scatter_each, "axis reduction", 0, true},
-    {"", "ScatterND", 11, kEver, scatter_nd, "reduction", 0, true},
-    {"", "TopK", 1, kEver, top_k, "axis k largest sorted"},
-    {"", "OneHot", 9, kEver, one_hot, "axis", 0, true},
-    {"", "NonZero", 9, kEver, non_zero, "", 0, true},
-    {"", "Unique", 11, kEver, unique, "axis sorted", 0, true},
-    {"", "Compress", 9, kEver, compress, "axis"},
-    {"", "NonMaxSuppression", 10, kEver, non_max_suppression, "center_point_box"},
-    {"", "ReverseSequence", 10, kEver, reverse_sequence, "batch_axis time_axis"},
-    {"", "Hardmax", 1, kEver, hard_max, "axis"},
+    {"", "Gather", 1, kEver, gather_slices, "2>1", "axis", 0, true},
+    {"", "GatherElements", 11, kEver, gather_each, "2>1", "axis", 0, true},
+    {"", "GatherND", 11, kEver, gather_nd, "2>1", "batch_dims", 0, true},
+    {"", "Scatter", 9, 10, scatter_each, "3>1", "axis", 0, true},
+    {"", "ScatterElements", 11, kEver, scatter_each, "3>1", "axis reduction", 0, true},
+    {"", "ScatterND", 11, kEver, scatter_nd, "3>1", "reduction", 0, true},
+    {"", "TopK", 1, kEver, top_k, "1>2 10:2>2", "axis k largest sorted"},
+    {"", "OneHot", 9, kEver, one_hot, "3>1", "axis", 0, true},
+    {"", "NonZero", 9, kEver, non_zero, "1>1", "", 0, true},
+    {"", "Unique", 11, kEver, unique, "1>4", "axis sorted", 0, true},
+    {"", "Compress", 9, kEver, compress, "2>1", "axis"},
+    {"", "NonMaxSuppression", 10, kEver, non_max_suppression, "2..5>1", "center_point_box"},
+    {"", "ReverseSequence", 10, kEver, reverse_sequence, "2>1", "batch_axis time_axis"},
+    {"", "Hardmax", 1, kEver, hard_max, "1>1", "axis"},
 };
 
 }  // namespace

@@ -19,16 +19,17 @@ struct Loop {
 
 // The number of trips as far as it is known before the first one.
 bool read_loop(ModelNode& n, Loop* loop) {
-  loop->body = n.graph("body");
+  loop->body = n.graph("body", n.n_in(), n.n_out() + 1);
   if (!loop->body) return false;
   for (size_t i = 2; i < n.n_in(); ++i) loop->carried.push_back(n.entry(i));
-  const bool fits = loop->body->inputs.size() == loop->carried.size() + 2 &&
-                    loop->body->outputs.size() > loop->carried.size();
-  if (!n.want(fits, cat("a body with ", loop->carried.size() + 2, " inputs"))) return false;
+  if (!n.want(n.n_out() >= loop->carried.size(), "a result for each carried value")) return false;
   loop->limit = n.maybe(0), loop->condition = n.maybe(1);
-  for (const Val& each : {loop->limit, loop->condition})
-    if (each.ok() && !n.want(each.n_elements() == 1, "a trip count and a condition of one element"))
-      return false;
+  const auto is_one = [](Val x, Type type) {
+    return !x.ok() || (x.element() == type && x.n_elements() == 1);
+  };
+  if (!n.want(is_one(loop->limit, Type::i64) && is_one(loop->condition, Type::boolean),
+              "one i64 as trip count and one bool as condition"))
+    return false;
   Tensor tensor;
   if (loop->limit.ok() && n.knowable(loop->limit, &tensor))
     loop->trips = std::max<int64_t>(tensor.at_i64(0), 0);
@@ -41,6 +42,23 @@ bool read_loop(ModelNode& n, Loop* loop) {
       loop->condition = {};
   }
   return !n.failed();
+}
+
+// What a trip leaves for the next one has the types that it came with; shapes may change.
+Status check_next(const Loop& loop, const std::vector<Entry>& outputs) {
+  const Val go_on = outputs[0].value;
+  if (go_on.element() != Type::boolean || go_on.n_elements() != 1)
+    return Status(Code::invalid_argument,
+                  cat("condition of the body: want one bool, got ", entry_text(outputs[0])));
+  for (size_t i = 0; i < loop.carried.size(); ++i) {
+    const Entry &was = loop.carried[i], &is = outputs[1 + i];
+    if (was.kind == Entry::Kind::absent || is.kind == Entry::Kind::absent) continue;
+    if (was.value.element() != is.value.element())
+      return Status(Code::invalid_argument,
+                    cat("carried value ", i, ": want the type that it has before, ",
+                        entry_text(was), ", got ", entry_text(is)));
+  }
+  return {};
 }
 
 // The body with its trip, its condition (unless that is true in every trip) and its carried values
@@ -70,7 +88,7 @@ struct Step {
     auto made = n.importer().run_graph(*loop.body, n.scope(), block, entries);
     if (!made.ok())
       status = std::move(made).status();
-    else if (!tensors_of(*made, &outputs))
+    else if (status = check_next(loop, *made); status.ok() && !tensors_of(*made, &outputs))
       status = Status(Code::unsupported, "the body gives a sequence or an optional");
     if (status.ok() && !keeps_types())
       status =
@@ -85,7 +103,7 @@ struct Step {
   // Each trip says that there is another.
   bool is_counted() const {
     const Tensor* known = block.graph().literal(outputs[0].id);
-    return known && known->n_elements() == 1 && known->at_i64(0) != 0;
+    return known && known->at_i64(0) != 0;
   }
   Val next_trip() { return inputs[0] + 1.0; }
 };
@@ -129,6 +147,7 @@ bool unrolled(ModelNode& n, const Loop& loop, bool want, Status* why) {
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     auto outputs = n.importer().run_graph(*loop.body, n.scope(), n.block(), inputs);
     if (!outputs.ok()) return stop(std::move(outputs).status());
+    if (Status status = check_next(loop, *outputs); !status.ok()) return stop(std::move(status));
     carried.assign(outputs->begin() + 1, outputs->begin() + 1 + int64_t(carried.size()));
     for (size_t i = 0; i < results.size(); ++i) {
       const Entry& slice = (*outputs)[1 + carried.size() + i];
@@ -138,10 +157,9 @@ bool unrolled(ModelNode& n, const Loop& loop, bool want, Status* why) {
     }
     Tensor go_on;
     const Val next = outputs->front().value;
-    if (outputs->front().kind != Entry::Kind::tensor ||
-        !(want ? n.knowable(next, &go_on) : n.try_known(next, &go_on)))
+    if (!(want ? n.knowable(next, &go_on) : n.try_known(next, &go_on)))
       return stop(Status(Code::unsupported, "its condition depends on data"));
-    if (go_on.n_elements() != 1 || go_on.at_i64(0) == 0) break;
+    if (go_on.at_i64(0) == 0) break;
   }
   for (size_t i = 0; i < carried.size(); ++i) n.out(i, carried[i]);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -192,9 +210,8 @@ Status as_while(ModelNode& n, const Loop& loop, Step& step) {
 void loop(ModelNode& n) {
   Loop loop;
   if (!read_loop(n, &loop)) return;
-  const bool tensors =
-      std::all_of(loop.carried.begin(), loop.carried.end(),
-                  [](const Entry& entry) { return entry.kind == Entry::Kind::tensor; });
+  const bool tensors = std::ranges::all_of(
+      loop.carried, [](const Entry& entry) { return entry.kind == Entry::Kind::tensor; });
   Status why, why_not_unrolled;
   if (tensors) {
     Step step(n, loop, true);
@@ -224,7 +241,7 @@ void loop(ModelNode& n) {
   if (!may_unroll || !unrolled(n, loop, true, &why_not_unrolled)) n.fail(std::move(why));
 }
 
-constexpr ImportRow kRows[] = {{"", "Loop", 1, kEver, loop, "body"}};
+constexpr ImportRow kRows[] = {{"", "Loop", 1, kEver, loop, "3..>.. 11:2..>..", "body"}};
 
 }  // namespace
 

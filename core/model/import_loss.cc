@@ -113,12 +113,13 @@ void momentum(ModelNode& n) {
 constexpr const char* kTraining = "ai.onnx.preview.training";
 
 constexpr ImportRow kRows[] = {
-    {"", "NegativeLogLikelihoodLoss", 12, kEver, nll_loss, "ignore_index reduction"},
-    {"", "SoftmaxCrossEntropyLoss", 12, kEver, cross_entropy_loss, "ignore_index reduction"},
-    {kTraining, "Adagrad", 1, kEver, adagrad, "decay_factor epsilon norm_coefficient"},
-    {kTraining, "Adam", 1, kEver, adam,
+    {"", "NegativeLogLikelihoodLoss", 12, kEver, nll_loss, "2..3>1", "ignore_index reduction"},
+    {"", "SoftmaxCrossEntropyLoss", 12, kEver, cross_entropy_loss, "2..3>2",
+     "ignore_index reduction"},
+    {kTraining, "Adagrad", 1, kEver, adagrad, "3..>..", "decay_factor epsilon norm_coefficient"},
+    {kTraining, "Adam", 1, kEver, adam, "3..>..",
      "alpha beta epsilon norm_coefficient norm_coefficient_post"},
-    {kTraining, "Momentum", 1, kEver, momentum, "alpha beta mode norm_coefficient"},
+    {kTraining, "Momentum", 1, kEver, momentum, "3..>..", "alpha beta mode norm_coefficient"},
 };
 
 }  // namespace

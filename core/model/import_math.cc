@@ -143,9 +143,9 @@ void cast_like(ModelNode& n) { n.out(0, cast(n.in(0), n.in(1).element())); }
 void identity(ModelNode& n) { n.out(0, n.entry(0)); }
 
 #define UNARY(name, op, attributes) \
-  { "", name, 1, kEver, unary, attributes, FRL_OP_##op, true }
+  { "", name, 1, kEver, unary, "1>1", attributes, FRL_OP_##op, true }
 #define BINARY(name, since, op) \
-  { "", name, since, kEver, binary, "axis broadcast", FRL_OP_##op, true }
+  { "", name, since, kEver, binary, "2>1", "axis broadcast", FRL_OP_##op, true }
 
 constexpr ImportRow kRows[] = {
     UNARY("Abs", abs, ""),
@@ -180,15 +180,16 @@ constexpr ImportRow kRows[] = {
     UNARY("Not", logical_not, ""),
     UNARY("BitwiseNot", bit_not, ""),
     UNARY("IsNaN", is_nan, ""),
-    {"", "LeakyRelu", 1, kEver, leaky_relu, "alpha", FRL_OP_leaky_relu, true},
-    {"", "Elu", 1, kEver, elu, "alpha", FRL_OP_elu, true},
-    {"", "Celu", 12, kEver, elu, "alpha", FRL_OP_celu, true},
-    {"", "Selu", 1, kEver, selu, "alpha gamma", FRL_OP_selu, true},
-    {"", "HardSigmoid", 1, kEver, hard_sigmoid, "alpha beta", FRL_OP_hard_sigmoid, true},
-    {"", "ThresholdedRelu", 1, kEver, thresholded_relu, "alpha", FRL_OP_thresholded_relu, true},
-    {"", "Shrink", 9, kEver, shrink, "lambd bias", FRL_OP_shrink, true},
-    {"", "IsInf", 10, kEver, is_inf, "detect_negative detect_positive", 0, true},
-    {"", "Gelu", 20, kEver, gelu, "approximate", 0, true},
+    {"", "LeakyRelu", 1, kEver, leaky_relu, "1>1", "alpha", FRL_OP_leaky_relu, true},
+    {"", "Elu", 1, kEver, elu, "1>1", "alpha", FRL_OP_elu, true},
+    {"", "Celu", 12, kEver, elu, "1>1", "alpha", FRL_OP_celu, true},
+    {"", "Selu", 1, kEver, selu, "1>1", "alpha gamma", FRL_OP_selu, true},
+    {"", "HardSigmoid", 1, kEver, hard_sigmoid, "1>1", "alpha beta", FRL_OP_hard_sigmoid, true},
+    {"", "ThresholdedRelu", 1, kEver, thresholded_relu, "1>1", "alpha", FRL_OP_thresholded_relu,
+     true},
+    {"", "Shrink", 9, kEver, shrink, "1>1", "lambd bias", FRL_OP_shrink, true},
+    {"", "IsInf", 10, kEver, is_inf, "1>1", "detect_negative detect_positive", 0, true},
+    {"", "Gelu", 20, kEver, gelu, "1>1", "approximate", 0, true},
     BINARY("Add", 1, add),
     BINARY("Sub", 1, sub),
     BINARY("Mul", 1, mul),
@@ -204,19 +205,19 @@ constexpr ImportRow kRows[] = {
     BINARY("Greater", 1, greater),
     BINARY("LessOrEqual", 12, less_equal),
     BINARY("GreaterOrEqual", 12, greater_equal),
-    {"", "Pow", 1, kEver, power, "axis broadcast", 0, true},
-    {"", "Mod", 10, kEver, modulo, "fmod", 0, true},
-    {"", "BitShift", 11, kEver, bit_shift, "direction", 0, true},
-    {"", "PRelu", 1, kEver, prelu, "", 0, true},
-    {"", "Max", 1, kEver, variadic, "", FRL_OP_max, true},
-    {"", "Min", 1, kEver, variadic, "", FRL_OP_min, true},
-    {"", "Sum", 1, kEver, variadic, "", FRL_OP_add, true},
-    {"", "Mean", 1, kEver, average, "", 0, true},
-    {"", "Where", 9, kEver, where, "", 0, true},
-    {"", "Clip", 1, kEver, clip, "min max", 0, true},
-    {"", "Cast", 1, kEver, cast_to, "to saturate round_mode", 0, true},
-    {"", "CastLike", 15, kEver, cast_like, "saturate round_mode", 0, true},
-    {"", "Identity", 1, kEver, identity, "", 0, true},
+    {"", "Pow", 1, kEver, power, "2>1", "axis broadcast", 0, true},
+    {"", "Mod", 10, kEver, modulo, "2>1", "fmod", 0, true},
+    {"", "BitShift", 11, kEver, bit_shift, "2>1", "direction", 0, true},
+    {"", "PRelu", 1, kEver, prelu, "2>1", "", 0, true},
+    {"", "Max", 1, kEver, variadic, "1..>1", "", FRL_OP_max, true},
+    {"", "Min", 1, kEver, variadic, "1..>1", "", FRL_OP_min, true},
+    {"", "Sum", 1, kEver, variadic, "1..>1", "", FRL_OP_add, true},
+    {"", "Mean", 1, kEver, average, "1..>1", "", 0, true},
+    {"", "Where", 9, kEver, where, "3>1", "", 0, true},
+    {"", "Clip", 1, kEver, clip, "1>1 11:1..3>1", "min max", 0, true},
+    {"", "Cast", 1, kEver, cast_to, "1>1", "to saturate round_mode", 0, true},
+    {"", "CastLike", 15, kEver, cast_like, "2>1", "saturate round_mode", 0, true},
+    {"", "Identity", 1, kEver, identity, "1>1", "", 0, true},
 };
 
 }  // namespace

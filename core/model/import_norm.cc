@@ -156,15 +156,15 @@ void lp_norm(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "BatchNormalization", 1, kEver, batch_norm,
+    {"", "BatchNormalization", 1, kEver, batch_norm, "5>5 14:5>3",
      "epsilon is_test momentum spatial training_mode"},
-    {"", "InstanceNormalization", 1, kEver, instance_norm, "epsilon"},
-    {"", "GroupNormalization", 18, kEver, group_norm, "epsilon num_groups stash_type"},
-    {"", "LayerNormalization", 17, kEver, layer_norm, "axis epsilon stash_type"},
-    {"", "RMSNormalization", 23, kEver, rms_norm, "axis epsilon stash_type"},
-    {"", "MeanVarianceNormalization", 9, kEver, mean_variance_norm, "axes"},
-    {"", "LRN", 1, kEver, local_response_norm, "alpha beta bias size"},
-    {"", "LpNormalization", 1, kEver, lp_norm, "axis p"},
+    {"", "InstanceNormalization", 1, kEver, instance_norm, "3>1", "epsilon"},
+    {"", "GroupNormalization", 18, kEver, group_norm, "3>1", "epsilon num_groups stash_type"},
+    {"", "LayerNormalization", 17, kEver, layer_norm, "2..3>3", "axis epsilon stash_type"},
+    {"", "RMSNormalization", 23, kEver, rms_norm, "2>1", "axis epsilon stash_type"},
+    {"", "MeanVarianceNormalization", 9, kEver, mean_variance_norm, "1>1", "axes"},
+    {"", "LRN", 1, kEver, local_response_norm, "1>1", "alpha beta bias size"},
+    {"", "LpNormalization", 1, kEver, lp_norm, "1>1", "axis p"},
 };
 
 }  // namespace

@@ -100,12 +100,13 @@ void qlinear_matmul(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "QuantizeLinear", 10, kEver, quantize_linear,
+    {"", "QuantizeLinear", 10, kEver, quantize_linear, "2..3>1",
      "axis block_size output_dtype precision saturate"},
-    {"", "DequantizeLinear", 10, kEver, dequantize_linear, "axis block_size output_dtype"},
-    {"", "DynamicQuantizeLinear", 11, kEver, dynamic_quantize_linear, ""},
-    {"", "MatMulInteger", 10, kEver, matmul_integer, ""},
-    {"", "QLinearMatMul", 10, kEver, qlinear_matmul, ""},
+    {"", "DequantizeLinear", 10, kEver, dequantize_linear, "2..3>1",
+     "axis block_size output_dtype"},
+    {"", "DynamicQuantizeLinear", 11, kEver, dynamic_quantize_linear, "1>3", ""},
+    {"", "MatMulInteger", 10, kEver, matmul_integer, "2..4>1", ""},
+    {"", "QLinearMatMul", 10, kEver, qlinear_matmul, "8>1", ""},
 };
 
 }  // namespace

@@ -33,25 +33,23 @@ void reduce_by(ModelNode& n) {
   reduction(n, [](Val x, const Ints& axes, bool keep) { return reduce(by, x, axes, keep); });
 }
 void reduce_mean(ModelNode& n) { reduction(n, mean); }
-void reduce_l1(ModelNode& n) {
-  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
-    return reduce(FRL_OP_add, apply(FRL_OP_abs, x), axes, keep);
+// after(sum of before(x))
+template <class Before, class After>
+void reduce_sum(ModelNode& n, Before before, After after) {
+  wide_reduction(n, [&](Val x, const Ints& axes, bool keep) {
+    return after(reduce(FRL_OP_add, before(x), axes, keep));
   });
 }
-void reduce_l2(ModelNode& n) {
-  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
-    return apply(FRL_OP_sqrt, reduce(FRL_OP_add, x * x, axes, keep));
-  });
+Val same(Val x) { return x; }
+Val square(Val x) { return x * x; }
+template <OpId op>
+Val by(Val x) {
+  return apply(op, x);
 }
-void reduce_sum_square(ModelNode& n) {
-  wide_reduction(
-      n, [](Val x, const Ints& axes, bool keep) { return reduce(FRL_OP_add, x * x, axes, keep); });
-}
-void reduce_log_sum(ModelNode& n) {
-  wide_reduction(n, [](Val x, const Ints& axes, bool keep) {
-    return apply(FRL_OP_log, reduce(FRL_OP_add, x, axes, keep));
-  });
-}
+void reduce_l1(ModelNode& n) { reduce_sum(n, by<FRL_OP_abs>, same); }
+void reduce_l2(ModelNode& n) { reduce_sum(n, square, by<FRL_OP_sqrt>); }
+void reduce_sum_square(ModelNode& n) { reduce_sum(n, square, same); }
+void reduce_log_sum(ModelNode& n) { reduce_sum(n, same, by<FRL_OP_log>); }
 // The maximum is subtracted first; an infinite one would give inf - inf.
 void reduce_log_sum_exp(ModelNode& n) {
   wide_reduction(n, [&](Val x, const Ints& axes, bool keep) {
@@ -70,8 +68,8 @@ void arg_extreme(ModelNode& n) {
   Attributes attributes(FRL_OP_arg_reduce);
   attributes.set_i(FRL_AT_arg_reduce_by, n.row().arg)
       .set_i(FRL_AT_arg_reduce_axis, from_end(axis, x.rank()));
-  attributes.set_i(FRL_AT_arg_reduce_keep, n.i("keepdims", 1) != 0);
-  attributes.set_i(FRL_AT_arg_reduce_last, n.i("select_last_index", 0) != 0);
+  attributes.set_i(FRL_AT_arg_reduce_keep, n.i("keepdims", 1) != 0)
+      .set_i(FRL_AT_arg_reduce_last, n.i("select_last_index", 0) != 0);
   n.out(0, n.block().emit(FRL_OP_arg_reduce, attributes, {x}));
 }
 
@@ -98,21 +96,21 @@ void soft_max(ModelNode& n) {
 constexpr const char* kAxes = "axes keepdims noop_with_empty_axes";
 
 constexpr ImportRow kRows[] = {
-    {"", "ReduceSum", 1, kEver, reduce_by<FRL_OP_add>, kAxes, 13},
-    {"", "ReduceProd", 1, kEver, reduce_by<FRL_OP_mul>, kAxes, 18},
-    {"", "ReduceMax", 1, kEver, reduce_by<FRL_OP_max>, kAxes, 18},
-    {"", "ReduceMin", 1, kEver, reduce_by<FRL_OP_min>, kAxes, 18},
-    {"", "ReduceMean", 1, kEver, reduce_mean, kAxes, 18},
-    {"", "ReduceL1", 1, kEver, reduce_l1, kAxes, 18},
-    {"", "ReduceL2", 1, kEver, reduce_l2, kAxes, 18},
-    {"", "ReduceSumSquare", 1, kEver, reduce_sum_square, kAxes, 18},
-    {"", "ReduceLogSum", 1, kEver, reduce_log_sum, kAxes, 18},
-    {"", "ReduceLogSumExp", 1, kEver, reduce_log_sum_exp, kAxes, 18},
-    {"", "ArgMax", 1, kEver, arg_extreme, "axis keepdims select_last_index", FRL_OP_max},
-    {"", "ArgMin", 1, kEver, arg_extreme, "axis keepdims select_last_index", FRL_OP_min},
-    {"", "CumSum", 11, kEver, cumulative_sum, "exclusive reverse", 0, true},
-    {"", "Softmax", 1, kEver, soft_max, "axis", FRL_OP_softmax},
-    {"", "LogSoftmax", 1, kEver, soft_max, "axis", FRL_OP_log_softmax},
+    {"", "ReduceSum", 1, kEver, reduce_by<FRL_OP_add>, "1>1 13:1..2>1", kAxes, 13},
+    {"", "ReduceProd", 1, kEver, reduce_by<FRL_OP_mul>, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceMax", 1, kEver, reduce_by<FRL_OP_max>, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceMin", 1, kEver, reduce_by<FRL_OP_min>, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceMean", 1, kEver, reduce_mean, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceL1", 1, kEver, reduce_l1, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceL2", 1, kEver, reduce_l2, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceSumSquare", 1, kEver, reduce_sum_square, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceLogSum", 1, kEver, reduce_log_sum, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ReduceLogSumExp", 1, kEver, reduce_log_sum_exp, "1>1 18:1..2>1", kAxes, 18},
+    {"", "ArgMax", 1, kEver, arg_extreme, "1>1", "axis keepdims select_last_index", FRL_OP_max},
+    {"", "ArgMin", 1, kEver, arg_extreme, "1>1", "axis keepdims select_last_index", FRL_OP_min},
+    {"", "CumSum", 11, kEver, cumulative_sum, "2>1", "exclusive reverse", 0, true},
+    {"", "Softmax", 1, kEver, soft_max, "1>1", "axis", FRL_OP_softmax},
+    {"", "LogSoftmax", 1, kEver, soft_max, "1>1", "axis", FRL_OP_log_softmax},
 };
 
 }  // namespace

@@ -16,6 +16,9 @@ struct Resize {
 };
 
 void emit_resize(ModelNode& n, Val x, const Resize& r) {
+  for (const double scale : r.scales)
+    if (!(scale > 0) || std::isinf(scale))
+      return n.fail(cat("scales: want finite ones above 0, got ", scale));
   for (const int64_t size : r.sizes)
     if (size < 0 || size > INT32_MAX)
       return n.fail(cat("want extents from 0 to 2^31 - 1, got ", size));
@@ -89,6 +92,9 @@ std::vector<T> spread(const std::vector<T>& given, const Ints& axes, std::vector
 void sizes_given(ModelNode& n, Val x, const Ints& axes, const Ints& sizes, Resize& r) {
   static constexpr const char* kPolicies[] = {"stretch", "not_larger", "not_smaller"};
   const int64_t policy = n.choice("keep_aspect_ratio_policy", "stretch", kPolicies);
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (sizes[i] < 0 || (sizes[i] == 0 && x.dim(axes[i]) > 0))
+      return n.fail(cat("sizes: want 1 or more, got ", sizes[i]));
   r.sizes = spread(sizes, axes, x.dims());
   const auto ratio = [&](int64_t axis) {
     return double(r.sizes[size_t(axis)]) / double(x.dim(axis));
@@ -119,13 +125,15 @@ void resize(ModelNode& n) {
   r.coordinate = n.choice("coordinate_transformation_mode", "half_pixel", kCoordinates);
   r.nearest = n.choice("nearest_mode", "round_prefer_floor", kNearest);
   adapt_tf_half_pixel(n, r);
-  Ints axes = n.has_attribute("axes") ? n.ints("axes") : axes_between(0, x.rank());
-  for (int64_t& axis : axes) axis = n.axis(axis, x.rank());
+  const Ints axes =
+      n.has_attribute("axes") ? n.axes(n.ints("axes"), x.rank()) : axes_between(0, x.rank());
   const auto rank = size_t(x.rank());
   if (r.coordinate == 4) {
     const std::vector<double> given = n.has(1) ? known_reals(n, 1) : std::vector<double>();
     if (!n.want(given.size() == 2 * axes.size(), "a region of starts and ends")) return;
     r.region.assign(rank, 0), r.region.resize(2 * rank, 1);
+    for (const double each : given)
+      if (!std::isfinite(each)) return n.fail(cat("roi: want finite numbers, got ", each));
     for (size_t i = 0; i < axes.size(); ++i) {
       r.region[size_t(axes[i])] = given[i];
       r.region[size_t(axes[i]) + rank] = given[i + axes.size()];
@@ -138,6 +146,7 @@ void resize(ModelNode& n) {
   if (n.failed()) return;
   r.scales.assign(rank, 1);
   if (!sizes.empty()) {
+    if (!scales.empty()) return n.fail("want scales or sizes, got both");
     if (!n.want(sizes.size() == axes.size(), "a size for each axis")) return;
     sizes_given(n, x, axes, sizes, r);
   } else {
@@ -210,16 +219,15 @@ void roi_align(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "Upsample", 1, 8, upsample, "mode scales height_scale width_scale"},
-    {"", "Upsample", 9, 9, upsample, "mode", 1},
-    {"", "Resize", 10, 10, upsample, "mode", 1},
-    {"", "Resize", 11, kEver, resize,
+    {"", "Upsample", 1, 8, upsample, "1>1", "mode scales height_scale width_scale"},
+    {"", "Upsample", 9, 9, upsample, "2>1", "mode", 1},
+    {"", "Resize", 10, 10, upsample, "2>1", "mode", 1},
+    {"", "Resize", 11, kEver, resize, "3..4>1 13:1..4>1",
      "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
-     "extrapolation_value "
-     "keep_aspect_ratio_policy mode nearest_mode"},
-    {"", "GridSample", 16, kEver, grid_sample, "align_corners mode padding_mode"},
-    {"", "AffineGrid", 20, kEver, affine_grid, "align_corners"},
-    {"", "RoiAlign", 10, kEver, roi_align,
+     "extrapolation_value keep_aspect_ratio_policy mode nearest_mode"},
+    {"", "GridSample", 16, kEver, grid_sample, "2>1", "align_corners mode padding_mode"},
+    {"", "AffineGrid", 20, kEver, affine_grid, "2>1", "align_corners"},
+    {"", "RoiAlign", 10, kEver, roi_align, "3>1",
      "coordinate_transformation_mode mode output_height output_width sampling_ratio spatial_scale"},
 };
 

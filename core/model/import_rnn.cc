@@ -106,9 +106,9 @@ void rnn(ModelNode& n) {
   "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence"
 
 constexpr ImportRow kRows[] = {
-    {"", "LSTM", 1, kEver, lstm, RECURRENT " input_forget"},
-    {"", "GRU", 1, kEver, gru, RECURRENT " linear_before_reset"},
-    {"", "RNN", 1, kEver, rnn, RECURRENT},
+    {"", "LSTM", 1, kEver, lstm, "3..8>3", RECURRENT " input_forget"},
+    {"", "GRU", 1, kEver, gru, "3..6>2", RECURRENT " linear_before_reset"},
+    {"", "RNN", 1, kEver, rnn, "3..6>2", RECURRENT},
 };
 
 }  // namespace

@@ -42,21 +42,15 @@ void insert(ModelNode& n) {
   n.out(0, Entry::sequence(std::move(items)));
 }
 
-void erase(ModelNode& n) {
+// SequenceErase if ARG of the row, else SequenceAt.
+void element_at(ModelNode& n) {
   Items items = items_of(n, 0);
   const auto size = int64_t(items.size());
   const int64_t at = place(n, 1, size - 1, size, size - 1);
   if (n.failed() || items.empty()) return n.fail("want a sequence with an element");
+  if (!n.row().arg) return n.out(0, items[size_t(at)]);
   items.erase(items.begin() + at);
   n.out(0, Entry::sequence(std::move(items)));
-}
-
-void element_at(ModelNode& n) {
-  const Items items = items_of(n, 0);
-  const auto size = int64_t(items.size());
-  const int64_t at = place(n, 1, 0, size, size - 1);
-  if (n.failed() || items.empty()) return n.fail("want a sequence with an element");
-  n.out(0, items[size_t(at)]);
 }
 
 void length(ModelNode& n) {
@@ -104,7 +98,7 @@ void concat_from(ModelNode& n) {
 
 // The body for each element in turn; sequences among the other inputs go along.
 void map(ModelNode& n) {
-  const onnx::GraphProto* body = n.graph("body");
+  const onnx::GraphProto* body = n.graph("body", n.n_in(), n.n_out());
   if (!body) return;
   const size_t size = items_of(n, 0).size();
   std::vector<Items> results(body->outputs.size());
@@ -112,7 +106,7 @@ void map(ModelNode& n) {
     Items inputs;
     for (size_t i = 0; i < n.n_in(); ++i) {
       const Entry entry = n.entry(i);
-      if (entry.kind == Entry::Kind::sequence && entry.items->size() <= k)
+      if (entry.kind == Entry::Kind::sequence && entry.items->size() != size)
         return n.fail("want sequences of one length");
       inputs.push_back(entry.kind == Entry::Kind::sequence ? (*entry.items)[k] : entry);
     }
@@ -135,18 +129,18 @@ void get_element(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "SequenceConstruct", 11, kEver, construct, ""},
-    {"", "SequenceEmpty", 11, kEver, empty, "dtype"},
-    {"", "SequenceInsert", 11, kEver, insert, ""},
-    {"", "SequenceErase", 11, kEver, erase, ""},
-    {"", "SequenceAt", 11, kEver, element_at, ""},
-    {"", "SequenceLength", 11, kEver, length, ""},
-    {"", "SequenceMap", 17, kEver, map, "body"},
-    {"", "SplitToSequence", 11, kEver, split_to, "axis keepdims"},
-    {"", "ConcatFromSequence", 11, kEver, concat_from, "axis new_axis"},
-    {"", "Optional", 15, kEver, optional, "type"},
-    {"", "OptionalHasElement", 15, kEver, has_element, ""},
-    {"", "OptionalGetElement", 15, kEver, get_element, ""},
+    {"", "SequenceConstruct", 11, kEver, construct, "1..>1", ""},
+    {"", "SequenceEmpty", 11, kEver, empty, "0>1", "dtype"},
+    {"", "SequenceInsert", 11, kEver, insert, "2..3>1", ""},
+    {"", "SequenceErase", 11, kEver, element_at, "1..2>1", "", 1},
+    {"", "SequenceAt", 11, kEver, element_at, "2>1", ""},
+    {"", "SequenceLength", 11, kEver, length, "1>1", ""},
+    {"", "SequenceMap", 17, kEver, map, "1..>..", "body"},
+    {"", "SplitToSequence", 11, kEver, split_to, "1..2>1", "axis keepdims"},
+    {"", "ConcatFromSequence", 11, kEver, concat_from, "1>1", "axis new_axis"},
+    {"", "Optional", 15, kEver, optional, "0..1>1", "type"},
+    {"", "OptionalHasElement", 15, kEver, has_element, "1>1 18:0..1>1", ""},
+    {"", "OptionalGetElement", 15, kEver, get_element, "1>1", ""},
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ void squeeze_axes(ModelNode& n) {
   const bool given = n.opset() < 13 ? n.has_attribute("axes") : n.has(1);
   for (int64_t axis = 0; !given && axis < x.rank(); ++axis)
     if (x.dim(axis) == 1) axes.push_back(axis);
-  n.out(0, squeeze(x, axes));
+  n.out(0, squeeze(x, n.axes(axes, x.rank())));
 }
 
 void unsqueeze_axes(ModelNode& n) {
@@ -65,14 +65,12 @@ void transpose_axes(ModelNode& n) {
   Ints order = n.ints("perm");
   if (!n.has_attribute("perm"))
     for (int64_t axis = x.rank(); axis-- > 0;) order.push_back(axis);
-  for (int64_t& axis : order) axis = n.axis(axis, x.rank());
-  n.out(0, transpose(x, order));
+  n.out(0, transpose(x, n.axes(order, x.rank())));
 }
 
 void concat_parts(ModelNode& n) {
   std::vector<Val> parts;
   for (size_t i = 0; i < n.n_in(); ++i) parts.push_back(n.in(i));
-  if (parts.empty()) return n.fail("want inputs, got none");
   const int64_t axis = n.opset() < 4 ? n.i("axis", 1) : n.need_i("axis");
   n.out(0, concat(parts, n.axis(axis, parts[0].rank())));
 }
@@ -129,13 +127,13 @@ void slice_axes(ModelNode& n) {
   if (n.failed()) return;
   if (axes.empty()) axes = axes_between(0, int64_t(starts.size()));
   if (steps.empty()) steps.assign(starts.size(), 1);
+  axes = n.axes(axes, x.rank());
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     return n.fail(cat("want starts, ends, axes and steps of one length, got ", starts.size(), ", ",
                       ends.size(), ", ", axes.size(), ", ", steps.size()));
   Ints from(size_t(x.rank()), 0), sizes = x.dims(), by(size_t(x.rank()), 1);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = size_t(n.axis(axes[i], x.rank()));
-    if (n.failed()) return;
+    const auto axis = size_t(axes[i]);
     if (steps[i] == 0) return n.fail("steps: want other steps than 0");
     const Cut cut = cut_of(starts[i], ends[i], steps[i], x.dim(int64_t(axis)));
     from[axis] = cut.start, sizes[axis] = cut.size, by[axis] = cut.size > 1 ? steps[i] : 1;
@@ -148,14 +146,8 @@ void pad_axes(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t mode = n.choice("mode", "constant", kModes);
   const Ints pads = n.opset() < 2 ? n.ints("paddings") : list_of(n, "pads", 11, 1);
-  Ints axes =
-      n.opset() >= 18 && n.has(3) ? n.axes(n.known_ints(3), x.rank()) : axes_between(0, x.rank());
+  const Ints axes = n.has(3) ? n.axes(n.known_ints(3), x.rank()) : axes_between(0, x.rank());
   if (n.failed()) return;
-  // axes() sorts; the pads belong to the axes as they were given.
-  if (n.opset() >= 18 && n.has(3)) {
-    axes = n.known_ints(3);
-    for (int64_t& axis : axes) axis = from_start(axis, x.rank());
-  }
   if (pads.size() != 2 * axes.size())
     return n.fail(cat("pads: want ", 2 * axes.size(), " numbers, got ", pads.size()));
   Ints begins(size_t(x.rank()), 0), ends(size_t(x.rank()), 0);
@@ -248,14 +240,14 @@ void trilu(ModelNode& n) {
 void center_crop_pad(ModelNode& n) {
   const Val x = n.in(0);
   const Ints shape = n.known_ints(1);
-  const Ints axes = n.has_attribute("axes") ? n.ints("axes") : axes_between(0, x.rank());
+  const Ints axes =
+      n.has_attribute("axes") ? n.axes(n.ints("axes"), x.rank()) : axes_between(0, x.rank());
   if (n.failed()) return;
   if (shape.size() != axes.size())
     return n.fail(cat("shape: want ", axes.size(), " extents, got ", shape.size()));
   Ints begins(size_t(x.rank()), 0), ends(size_t(x.rank()), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = size_t(n.axis(axes[i], x.rank()));
-    if (n.failed()) return;
+    const auto axis = size_t(axes[i]);
     if (shape[i] < 0) return n.fail(cat("shape: want 0 or more, got ", shape[i]));
     const int64_t have = x.dim(int64_t(axis)), more = shape[i] - have;
     begins[axis] = more >= 0 ? more / 2 : -(-more / 2);
@@ -265,21 +257,22 @@ void center_crop_pad(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "Reshape", 1, kEver, reshape_to, "shape allowzero", 0, true},
-    {"", "Flatten", 1, kEver, flatten_to, "axis"},
-    {"", "Squeeze", 1, kEver, squeeze_axes, "axes", 0, true},
-    {"", "Unsqueeze", 1, kEver, unsqueeze_axes, "axes", 0, true},
-    {"", "Transpose", 1, kEver, transpose_axes, "perm", 0, true},
-    {"", "Concat", 1, kEver, concat_parts, "axis", 0, true},
-    {"", "Split", 1, kEver, split_parts, "axis split num_outputs", 0, true},
-    {"", "Slice", 1, kEver, slice_axes, "starts ends axes", 0, true},
-    {"", "Pad", 1, kEver, pad_axes, "mode pads paddings value"},
-    {"", "Expand", 8, kEver, expand_to, ""},
-    {"", "Tile", 1, kEver, tile, ""},
-    {"", "DepthToSpace", 1, kEver, depth_to_space, "blocksize mode"},
-    {"", "SpaceToDepth", 1, kEver, space_to_depth, "blocksize"},
-    {"", "Trilu", 14, kEver, trilu, "upper"},
-    {"", "CenterCropPad", 18, kEver, center_crop_pad, "axes"},
+    {"", "Reshape", 1, kEver, reshape_to, "1>1 5:2>1", "shape allowzero", 0, true},
+    {"", "Flatten", 1, kEver, flatten_to, "1>1", "axis"},
+    {"", "Squeeze", 1, kEver, squeeze_axes, "1>1 13:1..2>1", "axes", 0, true},
+    {"", "Unsqueeze", 1, kEver, unsqueeze_axes, "1>1 13:2>1", "axes", 0, true},
+    {"", "Transpose", 1, kEver, transpose_axes, "1>1", "perm", 0, true},
+    {"", "Concat", 1, kEver, concat_parts, "1..>1", "axis", 0, true},
+    {"", "Split", 1, kEver, split_parts, "1..2>.. 2:1>.. 13:1..2>..", "axis split num_outputs", 0,
+     true},
+    {"", "Slice", 1, kEver, slice_axes, "1>1 10:3..5>1", "starts ends axes", 0, true},
+    {"", "Pad", 1, kEver, pad_axes, "1>1 11:2..3>1 18:2..4>1", "mode pads paddings value"},
+    {"", "Expand", 8, kEver, expand_to, "2>1", ""},
+    {"", "Tile", 1, kEver, tile, "3>1 6:2>1", ""},
+    {"", "DepthToSpace", 1, kEver, depth_to_space, "1>1", "blocksize mode"},
+    {"", "SpaceToDepth", 1, kEver, space_to_depth, "1>1", "blocksize"},
+    {"", "Trilu", 14, kEver, trilu, "1..2>1", "upper"},
+    {"", "CenterCropPad", 18, kEver, center_crop_pad, "2>1", "axes"},
 };
 
 }  // namespace

@@ -102,12 +102,12 @@ void mel_weights(ModelNode& n) {
 }
 
 constexpr ImportRow kRows[] = {
-    {"", "DFT", 17, kEver, fourier, "axis inverse onesided"},
-    {"", "STFT", 17, kEver, short_time_fourier, "onesided"},
-    {"", "HannWindow", 17, kEver, cosine_window, "output_datatype periodic", 0},
-    {"", "HammingWindow", 17, kEver, cosine_window, "output_datatype periodic", 1},
-    {"", "BlackmanWindow", 17, kEver, cosine_window, "output_datatype periodic", 2},
-    {"", "MelWeightMatrix", 17, kEver, mel_weights, "output_datatype"},
+    {"", "DFT", 17, kEver, fourier, "1..2>1 20:1..3>1", "axis inverse onesided"},
+    {"", "STFT", 17, kEver, short_time_fourier, "2..4>1", "onesided"},
+    {"", "HannWindow", 17, kEver, cosine_window, "1>1", "output_datatype periodic", 0},
+    {"", "HammingWindow", 17, kEver, cosine_window, "1>1", "output_datatype periodic", 1},
+    {"", "BlackmanWindow", 17, kEver, cosine_window, "1>1", "output_datatype periodic", 2},
+    {"", "MelWeightMatrix", 17, kEver, mel_weights, "5>1", "output_datatype"},
 };
 
 }  // namespace

@@ -24,35 +24,6 @@ std::string node_name(const onnx::NodeProto& node, const Frame& frame) {
 
 bool is_default(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
-std::string dims_text(const ModelValue& value) {
-  std::vector<std::string> dims;
-  for (const ModelDim& dim : value.dims)
-    dims.push_back(dim.extent >= 0 ? cat(dim.extent) : dim.symbol.empty() ? "?" : dim.symbol);
-  return cat("[", join(dims, ","), "]");
-}
-
-Status check_shape(const ModelValue& input, const Shape& given) {
-  bool fits = !input.has_shape || input.dims.size() == given.rank();
-  for (size_t i = 0; fits && i < input.dims.size(); ++i)
-    fits = input.dims[i].extent < 0 || input.dims[i].extent == given[i];
-  if (fits && given.is_exact()) return {};
-  return Status(Code::invalid_argument, cat("input '", input.name, "': want ", dims_text(input),
-                                            ", got ", to_string(given)));
-}
-
-Result<Shape> input_shape(const ModelValue& input, const ImportRequest& request) {
-  if (const auto given = request.shapes.find(input.name); given != request.shapes.end()) {
-    FRL_TRY(check_shape(input, given->second));
-    return given->second;
-  }
-  Ints extents;
-  bool fixed = input.has_shape;
-  for (const ModelDim& dim : input.dims) fixed &= dim.extent >= 0, extents.push_back(dim.extent);
-  if (fixed) return Shape::checked(extents).within(cat("input '", input.name, "'"));
-  return Status(Code::invalid_argument,
-                cat("input '", input.name, "': want a shape for ", dims_text(input), ", got none"));
-}
-
 }  // namespace
 
 int64_t opset_of(const std::vector<onnx::OpsetProto>& opsets, std::string_view domain) {
@@ -60,6 +31,13 @@ int64_t opset_of(const std::vector<onnx::OpsetProto>& opsets, std::string_view d
     if (opset.domain == domain || (is_default(opset.domain) && is_default(domain)))
       return opset.version;
   return opsets.empty() && is_default(domain) ? 1 : 0;
+}
+
+void Scope::enter(const onnx::GraphProto& graph) {
+  for (const onnx::TensorProto& tensor : graph.initializers) tensors[tensor.name] = &tensor;
+  for (const onnx::SparseProto& tensor : graph.sparse_initializers)
+    sparse[tensor.values.name] = &tensor;
+  for (const onnx::ValueProto& value : graph.values) declared[value.name] = &value;
 }
 
 Functions::Functions(const onnx::ModelProto& model) {
@@ -83,12 +61,16 @@ Importer::Importer(const Model& model, const ImportRequest& request)
 
 Status Importer::add_inputs(Scope& scope) {
   const ImportRequest& request = state_.request;
-  for (const ModelValue& input : model_.inputs()) {
-    if (input.has_default && !request.shapes.contains(input.name)) continue;
+  for (size_t i = 0; i < model_.inputs().size(); ++i) {
+    const ModelValue& input = model_.inputs()[i];
+    const auto given = request.shapes.find(input.name);
+    if (input.has_default && given == request.shapes.end()) continue;
     if (input.type == Type::none)
       return Status(Code::unsupported,
                     cat("input '", input.name, "': ", input.type_text, " is not supported"));
-    FRL_LET(const Shape shape, input_shape(input, request));
+    FRL_LET(const Shape shape,
+            input_shape(model_.proto().graph.inputs[i],
+                        given == request.shapes.end() ? nullptr : &given->second));
     const TensorType type{input.type, shape};
     const bool is_state = request.states.contains(input.name);
     const ValueId id = is_state ? root_.graph().add_state(type, input.name)
@@ -105,10 +87,8 @@ Status Importer::run() {
   FRL_TRY(survey(model_, functions_, request.limits.n_nodes));
   const onnx::GraphProto& graph = model_.proto().graph;
   const Frame frame{&model_.proto().opsets, {}, {}};
-  Scope scope{nullptr, &root_, &frame, 0, {}, {}, {}};
-  for (const onnx::TensorProto& tensor : graph.initializers) scope.tensors[tensor.name] = &tensor;
-  for (const onnx::SparseProto& tensor : graph.sparse_initializers)
-    scope.sparse[tensor.values.name] = &tensor;
+  Scope scope{nullptr, &root_, &frame, 0, {}, {}, {}, {}};
+  scope.enter(graph);
   FRL_TRY(add_inputs(scope));
   std::vector<std::string_view> wanted(request.outputs.begin(), request.outputs.end());
   if (wanted.empty())
@@ -122,6 +102,9 @@ Status Importer::run() {
     root_.graph().add_output(entry.value.id, std::string(name),
                              request.droppable.contains(std::string(name)));
   }
+  for (const onnx::ValueProto& output : graph.outputs)
+    if (const auto found = scope.names.find(output.name); found != scope.names.end())
+      FRL_TRY(check_declared("output", output, found->second));
   for (const auto& [leaf, output] : request.states) {
     const auto input = root_.graph().find_input(leaf);
     const auto at = std::find(wanted.begin(), wanted.end(), output);
@@ -189,18 +172,20 @@ Result<std::vector<Entry>> Importer::run_graph(const onnx::GraphProto& graph, Sc
   if (outer.depth >= kMostNested)
     return Status(Code::out_of_limits,
                   cat("want at most ", kMostNested, " nested bodies and calls"));
-  Scope scope{&outer, &block, outer.frame, outer.depth + 1, {}, {}, {}};
+  Scope scope{&outer, &block, outer.frame, outer.depth + 1, {}, {}, {}, {}};
   FRL_TRY(count(int64_t(graph.initializers.size())));
-  for (size_t i = 0; i < inputs.size(); ++i) scope.names[graph.inputs[i].name] = inputs[i];
-  for (const onnx::TensorProto& tensor : graph.initializers) scope.tensors[tensor.name] = &tensor;
-  for (const onnx::SparseProto& tensor : graph.sparse_initializers)
-    scope.sparse[tensor.values.name] = &tensor;
+  scope.enter(graph);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    FRL_TRY(check_declared("body input", graph.inputs[i], inputs[i]));
+    scope.names[graph.inputs[i].name] = inputs[i];
+  }
   std::vector<std::string_view> wanted;
   for (const onnx::ValueProto& output : graph.outputs) wanted.push_back(output.name);
   FRL_TRY(run_nodes(graph.nodes, wanted, scope));
   std::vector<Entry> outputs;
-  for (const std::string_view name : wanted) {
-    FRL_LET(Entry entry, find(name, scope));
+  for (const onnx::ValueProto& output : graph.outputs) {
+    FRL_LET(Entry entry, find(output.name, scope));
+    FRL_TRY(check_declared("body output", output, entry));
     outputs.push_back(std::move(entry));
   }
   return outputs;
@@ -226,9 +211,16 @@ Status Importer::run_node(const onnx::NodeProto& node, Scope& scope) {
   const std::string name = node_name(node, *scope.frame);
   const int64_t opset = opset_of(*scope.frame->opsets, node.domain);
   const std::string label = cat("node '", name, "' (", node.op, ", opset ", opset, ")");
-  if (const onnx::FunctionProto* function = functions_.find(node))
-    return call(*function, node, scope, name).within(label);
-  return run_rule(node, scope, name).within(label);
+  const onnx::FunctionProto* function = functions_.find(node);
+  FRL_TRY(
+      (function ? call(*function, node, scope, name) : run_rule(node, scope, name)).within(label));
+  for (const std::string_view output : node.outputs) {
+    if (!output.empty() && !scope.names.contains(output))
+      return Status(Code::unsupported, cat(label, ": output '", output, "' is not supported"));
+    if (const auto found = scope.declared.find(output); found != scope.declared.end())
+      FRL_TRY(check_declared("result", *found->second, scope.names[output]).within(label));
+  }
+  return {};
 }
 
 Status Importer::run_rule(const onnx::NodeProto& node, Scope& scope, const std::string& name) {
@@ -245,11 +237,7 @@ Status Importer::run_rule(const onnx::NodeProto& node, Scope& scope, const std::
           cat("input ", i, " has the data-dependent shape ", to_string(entry.value.type())));
   }
   if (!rule.failed()) row->rule(rule);
-  if (scope.block->failed()) return scope.block->status();
-  for (const std::string_view output : node.outputs)
-    if (!output.empty() && !scope.names.contains(output))
-      return Status(Code::unsupported, cat("output '", output, "' is not supported"));
-  return {};
+  return scope.block->status();
 }
 
 Status Importer::call(const onnx::FunctionProto& function, const onnx::NodeProto& node,
@@ -272,7 +260,7 @@ Status Importer::call(const onnx::FunctionProto& function, const onnx::NodeProto
     }
     frame.attributes[attribute.name] = value;
   }
-  Scope inner{nullptr, scope.block, &frame, scope.depth + 1, {}, {}, {}};
+  Scope inner{nullptr, scope.block, &frame, scope.depth + 1, {}, {}, {}, {}};
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     Entry entry{Entry::Kind::absent, {}, nullptr};
     if (i < node.inputs.size() && !node.inputs[i].empty()) {

@@ -47,6 +47,9 @@ struct Scope {
   std::unordered_map<std::string_view, const onnx::TensorProto*>
       tensors;  // initialisers, not yet used
   std::unordered_map<std::string_view, const onnx::SparseProto*> sparse;
+  std::unordered_map<std::string_view, const onnx::ValueProto*> declared;  // values inside
+  // What the graph says of its initialisers and of the values inside.
+  void enter(const onnx::GraphProto& graph);
 };
 
 class Importer;
@@ -57,6 +60,7 @@ struct ImportRow {
   const char* op;
   int64_t since, until;  // opsets
   void (*rule)(ModelNode& node);
+  const char* arity;       // inputs>results, by opset: see check_arity
   const char* attributes;  // the names it may have, one space between
   OpId arg = 0;            // for rules that serve several ops
   bool symbols = false;    // its inputs may have data-dependent extents
@@ -65,26 +69,25 @@ constexpr int64_t kEver = 1 << 20;
 
 // Null if no row is for this op in this opset.
 const ImportRow* find_row(std::string_view domain, std::string_view op, int64_t opset);
-std::span<const ImportRow> math_rows();
-std::span<const ImportRow> shape_rows();
-std::span<const ImportRow> index_rows();
-std::span<const ImportRow> reduce_rows();
-std::span<const ImportRow> constant_rows();
-std::span<const ImportRow> conv_rows();
-std::span<const ImportRow> resize_rows();
-std::span<const ImportRow> norm_rows();
-std::span<const ImportRow> attention_rows();
-std::span<const ImportRow> einsum_rows();
-std::span<const ImportRow> rnn_rows();
-std::span<const ImportRow> quant_rows();
-std::span<const ImportRow> loss_rows();
-std::span<const ImportRow> signal_rows();
-std::span<const ImportRow> control_rows();
-std::span<const ImportRow> loop_rows();
-std::span<const ImportRow> sequence_rows();
+// One for each family of rules.
+std::span<const ImportRow> math_rows(), shape_rows(), index_rows(), reduce_rows(), constant_rows(),
+    conv_rows(), resize_rows(), norm_rows(), attention_rows(), einsum_rows(), rnn_rows(),
+    quant_rows(), loss_rows(), signal_rows(), control_rows(), loop_rows(), sequence_rows();
 
 // The version of a domain in these imports; 0 if it is not imported.
 int64_t opset_of(const std::vector<onnx::OpsetProto>& opsets, std::string_view domain);
+
+// What contradicts itself in one graph, function or node, bodies not looked into.
+//   errors  invalid_argument
+Status check_opsets(const std::vector<onnx::OpsetProto>& opsets);
+Status check_graph(const onnx::GraphProto& graph);
+Status check_function(const onnx::FunctionProto& function);
+Status check_node(const onnx::NodeProto& node, const ImportRow* row, int64_t opset);
+std::string entry_text(const Entry& entry);
+// A value that is not what the model declares; where it declares nothing, all fits.
+Status check_declared(const char* what, const onnx::ValueProto& declared, const Entry& entry);
+// The given shape if it fits, or the declared one if none is given.
+Result<Shape> input_shape(const onnx::ValueProto& input, const Shape* given);
 
 // The functions of a model, by name.
 class Functions {
@@ -105,7 +108,7 @@ constexpr int kMostNested = 64;
 Status survey(const Model& model, const Functions& functions, int64_t most_nodes);
 
 // The nodes that `wanted` needs, each after those whose results it uses.
-//   errors  invalid_argument for cycles and for names that are given twice
+//   errors  invalid_argument for cycles
 Result<std::vector<uint32_t>> schedule(std::span<const onnx::NodeProto> nodes,
                                        std::span<const std::string_view> wanted);
 
@@ -199,11 +202,13 @@ class ModelNode {
   std::vector<double> reals(std::string_view name);
   std::string text(std::string_view name, const char* fallback);
   std::vector<std::string> texts(std::string_view name);
-  const onnx::GraphProto* graph(std::string_view name);
+  // A body with so many inputs and outputs; fails and gives null for another.
+  const onnx::GraphProto* graph(std::string_view name, size_t n_inputs, size_t n_outputs);
   // Which of `names` the text attribute is; fails for another one.
   int64_t choice(std::string_view name, const char* fallback, std::span<const char* const> names);
   // An axis as one from 0 to rank - 1; fails outside of -rank .. rank - 1.
   int64_t axis(int64_t given, int64_t rank);
+  // The same for each, in the order given; fails for one that is there twice, and gives none.
   Ints axes(const Ints& given, int64_t rank);
   // The same from the attribute "axis".
   int64_t axis_attribute(int64_t fallback, int64_t rank) { return axis(i("axis", fallback), rank); }

@@ -22,8 +22,9 @@ ModelValue model_value(const onnx::ValueProto& proto) {
   if (proto.type.kind != onnx::TypeKind::tensor) return out;
   out.type = onnx::element_type(proto.type.element);
   out.has_shape = proto.type.has_shape;
+  out.dims_text = onnx::dims_text(proto.type);
   for (const onnx::DimProto& dim : proto.type.dims)
-    out.dims.push_back({dim.has_value && dim.value >= 0 ? dim.value : -1, std::string(dim.symbol)});
+    out.dims.push_back({dim.has_value ? dim.value : -1, std::string(dim.symbol)});
   return out;
 }
 
@@ -46,12 +47,8 @@ Status check_model(const onnx::ModelProto& model) {
       return Status(Code::unsupported,
                     cat("model: want an opset up to ", kMaxOpset, ", got ", opset.version));
   }
-  std::unordered_set<std::string_view> names;
-  for (const onnx::ValueProto& input : model.graph.inputs) {
+  for (const onnx::ValueProto& input : model.graph.inputs)
     if (input.name.empty()) return wrong("graph input: want a name, got an empty one");
-    if (!names.insert(input.name).second)
-      return wrong(cat("graph input '", input.name, "': want it once, got it twice"));
-  }
   if (model.graph.outputs.empty()) return wrong("graph: want an output, got none");
   for (const onnx::ValueProto& output : model.graph.outputs)
     if (output.name.empty()) return wrong("graph output: want a name, got an empty one");

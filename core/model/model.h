@@ -19,8 +19,8 @@ struct ModelDim {
 // An input or output of a model, as the model declares it.
 struct ModelValue {
   std::string name;
-  Type type = Type::none;  // none: something that is not a tensor of a supported type
-  std::string type_text;   // as the model says it
+  Type type = Type::none;            // none: something that is not a tensor of a supported type
+  std::string type_text, dims_text;  // as the model says it
   bool has_shape = false;
   std::vector<ModelDim> dims;
   bool has_default = false;  // an input that may be left out: an initialiser stands in for it

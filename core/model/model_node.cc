@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/model/importer.h"
@@ -185,10 +185,14 @@ std::vector<std::string> ModelNode::texts(std::string_view name) {
                : std::vector<std::string>();
 }
 
-const onnx::GraphProto* ModelNode::graph(std::string_view name) {
+const onnx::GraphProto* ModelNode::graph(std::string_view name, size_t n_inputs, size_t n_outputs) {
   const AttributeProto* found = attribute(name, AttributeType::graph);
-  if (!found) fail(cat("want attribute '", name, "', got nothing"));
-  return found ? found->graph.get() : nullptr;
+  if (!found) return fail(cat("want attribute '", name, "', got nothing")), nullptr;
+  const size_t n_in = found->graph->inputs.size(), n_out = found->graph->outputs.size();
+  if (n_in == n_inputs && n_out == n_outputs) return found->graph.get();
+  fail(cat("attribute '", name, "': want a body of ", n_inputs, " inputs and ", n_outputs,
+           " outputs, got ", n_in, " and ", n_out));
+  return nullptr;
 }
 
 int64_t ModelNode::choice(std::string_view name, const char* fallback,
@@ -218,13 +222,13 @@ int64_t ModelNode::split_attribute(int64_t rank) {
 
 Ints ModelNode::axes(const Ints& given, int64_t rank) {
   Ints out;
+  std::set<int64_t> seen;
   for (const int64_t each : given) {
-    const int64_t checked = axis(each, rank);
-    if (std::find(out.begin(), out.end(), checked) != out.end())
+    out.push_back(axis(each, rank));
+    if (!seen.insert(out.back()).second)
       fail(cat("axes: want each axis once, got ", each, " twice"));
-    out.push_back(checked);
+    if (failed()) return {};
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 

@@ -1,5 +1,6 @@
 // What a model holds that no rule is for, all of it at once.
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/base/text.h"
 #include "core/model/importer.h"
@@ -21,6 +22,13 @@ class Survey {
     for (const ModelValue& input : model.inputs())
       if (input.type == Type::none && !input.has_default)
         note(cat("input '", input.name, "': ", input.type_text));
+    std::unordered_set<std::string> names;
+    for (const onnx::FunctionProto& each : model_.functions)
+      if (!names.insert(cat(each.domain, ".", each.name, ":", each.overload)).second)
+        return Status(Code::invalid_argument,
+                      cat("function '", each.name, "': want it once, got it twice"));
+    FRL_TRY(check_opsets(model_.opsets));
+    FRL_TRY(check_graph(model_.graph));
     FRL_TRY(graph(model_.graph, model_.opsets, 0));
     if (found_.empty()) return {};
     return Status(Code::unsupported, cat("not supported: ", join(found_, "; "),
@@ -59,27 +67,28 @@ class Survey {
         cat("node '", !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0],
             "' (", node.op, ", ", domain, "opset ", opset, ")");
     FRL_TRY(count(1, label));
-    if (const onnx::FunctionProto* called = functions_.find(node))
-      return function(*called, label, depth);
-    const ImportRow* row = find_row(node.domain, node.op, opset);
-    if (!row) {
+    const onnx::FunctionProto* called = functions_.find(node);
+    const ImportRow* row = called ? nullptr : find_row(node.domain, node.op, opset);
+    FRL_TRY(check_node(node, row, opset).within(label));
+    if (!row && !called) {
       note(label);
       return {};
     }
-    const auto known = split(row->attributes, ' ');
+    const auto known = split(row ? row->attributes : "", ' ');
     for (const onnx::AttributeProto& attribute : node.attributes) {
       const bool is_known = std::find(known.begin(), known.end(), attribute.name) != known.end();
-      if (!is_known && attribute.name != "consumed_inputs")
+      if (!is_known && !called && attribute.name != "consumed_inputs")
         note(cat(label, ": attribute '", attribute.name, "'"));
       if (attribute.tensor) tensor(*attribute.tensor, label);
       if (attribute.graph) FRL_TRY(body(*attribute.graph, opsets, depth, node.op, label));
     }
-    return {};
+    return called ? function(*called, label, depth) : Status();
   }
 
   Status body(const onnx::GraphProto& body, const Opsets& opsets, int depth, std::string_view op,
               const std::string& label) {
     const int64_t before = n_nodes_;
+    FRL_TRY(check_graph(body).within(label));
     FRL_TRY(graph(body, opsets, depth + 1));
     return op == "Loop" ? count((kWaysOfLoop - 1) * (n_nodes_ - before), label) : Status();
   }
@@ -104,6 +113,7 @@ class Survey {
       return Status(Code::invalid_argument, cat(label, ": want no cycle of calls, got function '",
                                                 function.name, "' in itself"));
     if (!is_new) return count(called->second, label);
+    FRL_TRY(check_function(function));
     const int64_t before = n_nodes_;
     for (const onnx::NodeProto& each : function.nodes)
       FRL_TRY(node(each, function.opsets, depth + 1));

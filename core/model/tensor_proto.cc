@@ -174,6 +174,13 @@ std::string type_text(const TypeProto& type) {
   return "no type";
 }
 
+std::string dims_text(const TypeProto& type) {
+  std::vector<std::string> dims;
+  for (const DimProto& dim : type.dims)
+    dims.emplace_back(dim.has_value ? cat(dim.value) : dim.symbol.empty() ? "?" : dim.symbol);
+  return cat("[", join(dims, ","), "]");
+}
+
 Result<MappedFile> ExternalFiles::open(const std::string& location) {
   namespace fs = std::filesystem;
   const auto refuse = [&](const char* why) {

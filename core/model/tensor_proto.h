@@ -16,6 +16,8 @@ Type element_type(int64_t data_type);
 std::string data_type_name(int64_t data_type);
 // "tensor(f32)", "sequence(tensor(f32))"
 std::string type_text(const TypeProto& type);
+// "[2,n,?]"
+std::string dims_text(const TypeProto& type);
 
 // Files beside a model that hold its large tensors; each is mapped once.
 //   thread  any

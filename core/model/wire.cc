@@ -101,7 +101,7 @@ class Decoder : private FieldReader {
   }
   Status read(Bytes b, GraphProto& o) {
     return fields(b, On{1, o.nodes}, On{2, o.name}, On{5, o.initializers}, On{11, o.inputs},
-                  On{12, o.outputs}, On{15, o.sparse_initializers});
+                  On{12, o.outputs}, On{13, o.values}, On{15, o.sparse_initializers});
   }
   Status read(Bytes b, FunctionProto& o) {
     return fields(b, On{1, o.name}, On{4, o.inputs}, On{5, o.outputs}, On{6, o.attributes},

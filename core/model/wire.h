@@ -106,7 +106,7 @@ struct GraphProto {
   std::vector<NodeProto> nodes;
   std::vector<TensorProto> initializers;
   std::vector<SparseProto> sparse_initializers;
-  std::vector<ValueProto> inputs, outputs;
+  std::vector<ValueProto> inputs, outputs, values;  // values: what is said of those inside
 };
 
 struct OpsetProto {

@@ -30,15 +30,6 @@ std::string unknown(const char* what, const std::string& name,
   return cat(what, ": want one of ", join(needed), ", got ", name, near_text(name, names));
 }
 
-std::string dims_text(const ModelValue& value) {
-  std::string out = "[";
-  for (size_t i = 0; i < value.dims.size(); ++i)
-    out += cat(i ? "," : "", value.dims[i].extent >= 0      ? std::to_string(value.dims[i].extent)
-                             : value.dims[i].symbol.empty() ? "?"
-                                                            : value.dims[i].symbol);
-  return out + "]";
-}
-
 Status check_input(const ModelValue& want, const Tensor& got,
                    std::map<std::string, int64_t>& symbols) {
   const std::string what = cat("input ", want.name);
@@ -48,12 +39,12 @@ Status check_input(const ModelValue& want, const Tensor& got,
     return wrong(cat(what, ": want ", type_name(want.type), ", got ", to_string(got.type())));
   if (!want.has_shape) return {};
   if (got.shape().rank() != want.dims.size())
-    return wrong(cat(what, ": want ", dims_text(want), ", got ", to_string(got.shape())));
+    return wrong(cat(what, ": want ", want.dims_text, ", got ", to_string(got.shape())));
   for (size_t axis = 0; axis < want.dims.size(); ++axis) {
     const ModelDim& dim = want.dims[axis];
     const int64_t extent = got.shape()[axis];
     if (dim.extent >= 0 && dim.extent != extent)
-      return wrong(cat(what, ": want ", dims_text(want), ", got ", to_string(got.shape())));
+      return wrong(cat(what, ": want ", want.dims_text, ", got ", to_string(got.shape())));
     if (dim.symbol.empty()) continue;
     const auto [it, fresh] = symbols.emplace(dim.symbol, extent);
     if (!fresh && it->second != extent)
@@ -80,7 +71,7 @@ Status check_states(const Model& model, const std::map<std::string, std::string>
           return d.extent < 0 && d.symbol.empty();
         }))
       return wrong(cat("state ", input, ": want an input whose extents the model declares, got ",
-                       dims_text(leaf)));
+                       leaf.dims_text));
   }
   return {};
 }
@@ -100,7 +91,7 @@ Status check_model_inputs(const Model& model, const std::map<std::string, std::s
     }
     if (!want.has_default && !states.count(want.name))
       return wrong(cat("input ", want.name, ": want ", want.type_text,
-                       want.has_shape ? dims_text(want) : "", ", got nothing"));
+                       want.has_shape ? want.dims_text : "", ", got nothing"));
   }
   return {};
 }

@@ -66,7 +66,7 @@ inline std::string node(const std::string& op, const std::vector<std::string>& i
 inline std::string value(const std::string& name, int type, const std::vector<int64_t>& dims) {
   std::string shape;
   for (const int64_t dim : dims)
-    shape += bytes(1, dim < 0 ? bytes(2, "n") : number(1, uint64_t(dim)));
+    shape += bytes(1, dim == -1 ? bytes(2, "n") : number(1, uint64_t(dim)));
   return bytes(1, name) + bytes(2, bytes(1, number(1, uint64_t(type)) + bytes(2, shape)));
 }
 inline std::string input(const std::string& name, int type, const std::vector<int64_t>& dims) {

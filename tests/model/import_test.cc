@@ -231,7 +231,7 @@ TEST(Control, IfWithAKnownConditionIsInlined) {
 std::string loop(const std::string& condition, const std::string& body_nodes,
                  const std::vector<std::string>& outs) {
   std::string body = build::input("i", kI64, {}) + build::input("go", kBool, {}) +
-                     build::input("v", kF32, {2, 3}) + body_nodes;
+                     build::input("v", kF32, {-1, -1}) + body_nodes;
   for (const std::string& out : outs) body += build::output(out);
   std::vector<std::string> results = {"y"};
   for (size_t i = 2; i < outs.size(); ++i) results.push_back(cat("stack", i));

@@ -52,7 +52,7 @@ TEST(Malformed, ErrorsNameNodeOpAndOpset) {
               HasSubstr("node 'n_y' (Concat, opset 17): axis: want -2 .. 1, got 7"));
   EXPECT_THAT(error(kX + kY + build::node("Relu", {"nowhere"}, {"y"})),
               HasSubstr("node 'n_y' (Relu, opset 17): want a value named 'nowhere'"));
-  EXPECT_THAT(error(kX + kY + build::node("Relu", {}, {"y"})),
+  EXPECT_THAT(error(kX + kY + build::node("Relu", {""}, {"y"})),
               HasSubstr("want input 0, got nothing"));
   EXPECT_THAT(error(kX + kY + build::node("Softmax", {"x"}, {"y"}, build::f("axis", 1))),
               HasSubstr("attribute 'axis': want type 2, got 1"));
@@ -74,8 +74,6 @@ TEST(Malformed, CyclesOfNodes) {
                     build::node("Relu", {"a"}, {"b"}) + build::node("Relu", {"b"}, {"y"})),
               HasSubstr("cycle"));
   EXPECT_THAT(error(kX + kY + build::node("Add", {"x", "y"}, {"y"})), HasSubstr("cycle"));
-  EXPECT_THAT(error(kX + kY + build::node("Relu", {"x"}, {"y"}) + build::node("Abs", {"x"}, {"y"})),
-              HasSubstr("got two"));
 }
 
 std::string function(const std::string& name, const std::string& nodes) {
