@@ -2,6 +2,7 @@
 // but what the standard library throws when memory runs out.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -41,22 +42,16 @@ class Expected {
 template <class T>
 constexpr uint32_t type_of() {
   using U = std::remove_cv_t<T>;
+  constexpr uint32_t kSigned[] = {FERRULE_I8, FERRULE_I16, FERRULE_I32, FERRULE_I64},
+                     kUnsigned[] = {FERRULE_U8, FERRULE_U16, FERRULE_U32, FERRULE_U64};
   if constexpr (std::is_same_v<U, double>)
     return FERRULE_F64;
   else if constexpr (std::is_same_v<U, float>)
     return FERRULE_F32;
   else if constexpr (std::is_same_v<U, bool>)
     return FERRULE_BOOL;
-  else if constexpr (std::is_signed_v<U>)
-    return sizeof(U) == 1   ? FERRULE_I8
-           : sizeof(U) == 2 ? FERRULE_I16
-           : sizeof(U) == 4 ? FERRULE_I32
-                            : FERRULE_I64;
   else
-    return sizeof(U) == 1   ? FERRULE_U8
-           : sizeof(U) == 2 ? FERRULE_U16
-           : sizeof(U) == 4 ? FERRULE_U32
-                            : FERRULE_U64;
+    return (std::is_signed_v<U> ? kSigned : kUnsigned)[std::countr_zero(sizeof(U))];
 }
 
 // A named view of the caller's elements; they must outlive the run.

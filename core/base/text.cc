@@ -1,6 +1,7 @@
 #include "core/base/text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 

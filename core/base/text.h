@@ -1,7 +1,6 @@
 // Text from parts, numbers from text, and the nearest of several names.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -1,7 +1,6 @@
 #include "core/config/config.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -54,30 +53,6 @@ Status unknown_key(const std::string& key) {
 }  // namespace
 
 std::span<const KeyRow> config_keys() { return kKeys; }
-
-std::string toml_key(const std::string& key) {
-  const size_t dot = key.rfind('.');
-  if (key.rfind(kPluginPrefix, 0) != 0 || dot < kPluginPrefix.size()) return key;
-  const std::string id = key.substr(kPluginPrefix.size(), dot - kPluginPrefix.size());
-  const std::string option = key.substr(dot + 1);
-  const bool bare = std::all_of(option.begin(), option.end(), [](unsigned char c) {
-    return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-');
-  });
-  return cat(kPluginPrefix, json_quote(id), ".", bare ? option : json_quote(option));
-}
-
-std::string value_text(const std::string& key, const std::vector<std::string>& values) {
-  const KeyRow* row = find_key(key);
-  const auto quoted = [&](const std::string& value) {
-    const bool bare = row ? row->kind == integer || row->kind == boolean
-                          : std::to_string(parse_int(value).value_or(0)) == value;
-    return bare ? value : json_quote(value);
-  };
-  if (row ? row->kind != list : values.size() == 1) return quoted(values[0]);
-  std::string out;
-  for (const std::string& value : values) out += cat(out.empty() ? "" : ", ", quoted(value));
-  return cat("[", out, "]");
-}
 
 bool Config::is_path(std::string_view key) {
   return key == "plugins.folders" || key == "placement.lock" || key == "gate.calibration";

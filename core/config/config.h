@@ -30,12 +30,6 @@ struct Setting {
   bool is_flag() const { return origin.starts_with("flag "); }
 };
 
-// "threads.count", `plugin."org.ferrule.cpu".gemm`: a key as TOML has it.
-std::string toml_key(const std::string& key);
-// 4, "text", ["a", "b"]: the same in TOML and JSON. Options of plugins have no kind: what reads as
-// an integer is one.
-std::string value_text(const std::string& key, const std::vector<std::string>& values);
-
 // Where ferrule keeps what it can make again: in XDG_CACHE_HOME, else in .cache of the user's home.
 // Empty: the user has neither.
 std::string cache_folder();

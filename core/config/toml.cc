@@ -14,48 +14,31 @@ namespace {
 
 constexpr int kMostNested = 16;
 
-using Written = toml::node_type;
-
 struct Flattened {
   std::string key;
   Setting setting;
-  std::vector<Written> written;  // by value
+  std::vector<std::string> written;  // by value: a text has its quotes
   bool is_list = false, is_table = false;
 };
 
-// How a kind of key is written. The core reads texts, so that a number in quotes would pass.
-struct Form {
-  KeyKind kind;
-  bool is_list;
-  Written element;
-  const char* want;
-};
-constexpr Form kForms[] = {
-    {KeyKind::text, false, Written::string, "a text in quotes"},
-    {KeyKind::choice, false, Written::string, "a text in quotes"},
-    {KeyKind::list, true, Written::string, "a list of texts in quotes"},
-    {KeyKind::integer, false, Written::integer, "an integer without quotes"},
-    {KeyKind::boolean, false, Written::boolean, "true or false without quotes"}};
-
+// The core reads texts, so that a number in quotes would pass.
 Status check_form(const Flattened& flat) {
   const auto rows = config_keys();
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const KeyRow& r) { return r.name == flat.key; });
   if (row == rows.end()) return {};  // an option of a plugin, which alone knows its kind
-  for (const Form& form : kForms) {
-    if (form.kind != row->kind) continue;
-    const bool written = std::all_of(flat.written.begin(), flat.written.end(),
-                                     [&](Written w) { return w == form.element; });
-    if (written && flat.is_list == form.is_list) return {};
-    std::string got;
-    for (size_t i = 0; i < flat.written.size(); ++i)
-      got +=
-          cat(i ? ", " : "", flat.written[i] == Written::string ? json_quote(flat.setting.values[i])
-                                                                : flat.setting.values[i]);
-    return Status(Code::invalid_argument, cat("key ", flat.key, ": want ", form.want, ", got ",
-                                              flat.is_list ? cat("[", got, "]") : got));
-  }
-  return {};
+  const bool list = row->kind == KeyKind::list,
+             bare = row->kind == KeyKind::integer || row->kind == KeyKind::boolean;
+  if (list == flat.is_list &&
+      std::all_of(flat.written.begin(), flat.written.end(),
+                  [&](const std::string& w) { return w.starts_with('"') != bare; }))
+    return {};
+  const std::string got = join(flat.written);
+  return Status(Code::invalid_argument, cat("key ", flat.key, ": want ",
+                                            list   ? "a list of texts in quotes"
+                                            : bare ? "a value without quotes"
+                                                   : "a text in quotes",
+                                            ", got ", flat.is_list ? cat("[", got, "]") : got));
 }
 
 // A table without keys has no effect, so that one with a wrong name would pass.
@@ -103,8 +86,8 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
     const auto take = [&](const toml::node& element) -> Status {
       auto value = scalar(element, key);
       if (!value.ok()) return std::move(value).within(place(name, element)).status();
+      flat.written.push_back(element.is_string() ? json_quote(*value) : *value);
       flat.setting.values.push_back(std::move(*value));
-      flat.written.push_back(element.type());
       return {};
     };
     const auto* array = node.as_array();

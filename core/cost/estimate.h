@@ -4,7 +4,6 @@
 
 #include <array>
 #include <set>
-#include <span>
 
 #include "core/claim/match.h"
 

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 
-#include <cstring>
 #include <utility>
 
 #include "core/dispatch/executable.h"

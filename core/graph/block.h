@@ -1,7 +1,6 @@
 // Region blocks: the one form in which a region crosses the C ABI.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // Quantised tensors, and products over axes that are named.
-#include <algorithm>
 
 #include "core/base/text.h"
 #include "core/graph/body.h"

@@ -1,7 +1,6 @@
 // Building and rewriting; see graph.h.
 #include "core/graph/graph.h"
 
-#include <algorithm>
 #include <cassert>
 
 #include "core/base/text.h"

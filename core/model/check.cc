@@ -21,21 +21,21 @@ bool shape_fits(const TypeProto& declared, const Shape& shape) {
   return !declared.has_shape || std::ranges::equal(declared.dims, shape.dims(), fits);
 }
 
-bool type_fits(const TypeProto& declared, Type type, const Shape& shape) {
-  return (declared.element == 0 || onnx::element_type(declared.element) == type) &&
-         shape_fits(declared, shape);
+bool element_fits(const TypeProto& declared, Type type) {
+  return declared.element == 0 || onnx::element_type(declared.element) == type;
 }
 
-bool entry_fits(const TypeProto& declared, const Entry& entry) {
+bool entry_fits(const TypeProto& declared, const Entry& entry, Extents extents) {
   const auto inner = [&](const Entry& e) {
-    return !declared.inner || entry_fits(*declared.inner, e);
+    return !declared.inner || entry_fits(*declared.inner, e, extents);
   };
   if (declared.kind == TypeKind::none) return true;
   if (declared.kind == TypeKind::optional) return entry.kind == Entry::Kind::absent || inner(entry);
   if (declared.kind == TypeKind::sequence)
     return entry.kind == Entry::Kind::sequence && std::ranges::all_of(*entry.items, inner);
   return entry.kind == Entry::Kind::tensor && declared.kind != TypeKind::map &&
-         type_fits(declared, entry.value.element(), entry.value.shape());
+         element_fits(declared, entry.value.element()) &&
+         (extents == Extents::open || shape_fits(declared, entry.value.shape()));
 }
 
 std::string declared_text(const TypeProto& type) {
@@ -46,7 +46,7 @@ std::string declared_text(const TypeProto& type) {
 
 Status check_extents(std::string_view name, const TypeProto& type) {
   for (const onnx::DimProto& dim : type.dims)
-    if (dim.value < 0)
+    if (dim.value < -1)
       return wrong(cat("value '", name, "': want extents of 0 or more, got ", dim.value));
   return type.inner ? check_extents(name, *type.inner) : Status();
 }
@@ -75,7 +75,8 @@ class Origins {
     if (input == origins_.end() || !input->second.type) return add(name, "an initializer");
     const TypeProto& declared = *input->second.type;
     input->second = {"an initializer", nullptr};
-    if (type_fits(declared, onnx::element_type(data_type), shape)) return {};
+    if (element_fits(declared, onnx::element_type(data_type)) && shape_fits(declared, shape))
+      return {};
     return wrong(cat(where, ": want ", declared_text(declared), " as its input is declared, got ",
                      onnx::data_type_name(data_type), to_string(shape)));
   }
@@ -126,8 +127,9 @@ std::string entry_text(const Entry& entry) {
   return entry.kind == Entry::Kind::tensor ? to_string(entry.value.type()) : "a sequence";
 }
 
-Status check_declared(const char* what, const onnx::ValueProto& declared, const Entry& entry) {
-  if (entry_fits(declared.type, entry)) return {};
+Status check_declared(const char* what, const onnx::ValueProto& declared, const Entry& entry,
+                      Extents extents) {
+  if (entry_fits(declared.type, entry, extents)) return {};
   return wrong(cat(what, " '", declared.name, "': want ", declared_text(declared.type),
                    " as declared, got ", entry_text(entry)));
 }

@@ -1,6 +1,5 @@
 // Convolutions and pools.
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/text.h"
 #include "core/model/importer.h"
@@ -79,11 +78,16 @@ Window window_of(ModelNode& n, Val x, Ints kernel = {}) {
   return w;
 }
 
+// Their slots stand in this order wherever they are.
+Attributes window_attributes(OpId op, uint32_t strides, const Window& w) {
+  Attributes out(op);
+  out.set_list(strides, w.strides).set_list(strides + 1, w.dilations).set_list(strides + 2, w.pads);
+  return out;
+}
+
 Attributes conv_attributes(ModelNode& n, const Window& w) {
-  Attributes attributes(FRL_OP_conv);
-  attributes.set_list(FRL_AT_conv_strides, w.strides).set_list(FRL_AT_conv_dilations, w.dilations);
-  attributes.set_list(FRL_AT_conv_pads, w.pads).set_i(FRL_AT_conv_groups, n.i("group", 1));
-  return attributes;
+  return window_attributes(FRL_OP_conv, FRL_AT_conv_strides, w)
+      .set_i(FRL_AT_conv_groups, n.i("group", 1));
 }
 
 void conv(ModelNode& n) {
@@ -124,12 +128,10 @@ void qlinear_conv(ModelNode& n) {
 
 void emit_transposed(ModelNode& n, const Window& w, int64_t groups, const Ints& extra,
                      std::vector<Val> operands) {
-  Attributes attributes(FRL_OP_conv_transpose);
-  attributes.set_list(FRL_AT_conv_transpose_strides, w.strides)
-      .set_list(FRL_AT_conv_transpose_dilations, w.dilations);
-  attributes.set_list(FRL_AT_conv_transpose_pads, w.pads)
-      .set_i(FRL_AT_conv_transpose_groups, groups);
-  attributes.set_list(FRL_AT_conv_transpose_output_pads, extra);
+  Attributes attributes =
+      window_attributes(FRL_OP_conv_transpose, FRL_AT_conv_transpose_strides, w);
+  attributes.set_i(FRL_AT_conv_transpose_groups, groups)
+      .set_list(FRL_AT_conv_transpose_output_pads, extra);
   n.out(0, n.block().emit(FRL_OP_conv_transpose, attributes, std::move(operands)));
 }
 
@@ -171,24 +173,18 @@ Val column_major(ModelNode& n, Val places, Val x) {
 void max_pool(ModelNode& n) {
   const Val x = n.in(0);
   const Window w = window_of(n, x);
-  Attributes attributes(FRL_OP_max_pool);
+  Attributes attributes = window_attributes(FRL_OP_max_pool, FRL_AT_max_pool_strides, w);
   attributes.set_list(FRL_AT_max_pool_kernel, w.kernel)
-      .set_list(FRL_AT_max_pool_strides, w.strides);
-  attributes.set_list(FRL_AT_max_pool_dilations, w.dilations)
-      .set_list(FRL_AT_max_pool_pads, w.pads);
-  attributes.set_i(FRL_AT_max_pool_ceil, n.i("ceil_mode", 0) != 0);
+      .set_i(FRL_AT_max_pool_ceil, n.i("ceil_mode", 0) != 0);
   const auto results = n.block().emit_all(FRL_OP_max_pool, attributes, {x});
   n.out(0, results[0]);
   if (n.wants(1)) n.out(1, n.i("storage_order", 0) ? column_major(n, results[1], x) : results[1]);
 }
 
 Val average(ModelNode& n, Val x, const Window& w, bool count_pads) {
-  Attributes attributes(FRL_OP_avg_pool);
+  Attributes attributes = window_attributes(FRL_OP_avg_pool, FRL_AT_avg_pool_strides, w);
   attributes.set_list(FRL_AT_avg_pool_kernel, w.kernel)
-      .set_list(FRL_AT_avg_pool_strides, w.strides);
-  attributes.set_list(FRL_AT_avg_pool_dilations, w.dilations)
-      .set_list(FRL_AT_avg_pool_pads, w.pads);
-  attributes.set_i(FRL_AT_avg_pool_ceil, n.i("ceil_mode", 0) != 0)
+      .set_i(FRL_AT_avg_pool_ceil, n.i("ceil_mode", 0) != 0)
       .set_i(FRL_AT_avg_pool_count_pads, count_pads);
   return n.block().emit(FRL_OP_avg_pool, attributes, {x});
 }

@@ -104,7 +104,7 @@ Status Importer::run() {
   }
   for (const onnx::ValueProto& output : graph.outputs)
     if (const auto found = scope.names.find(output.name); found != scope.names.end())
-      FRL_TRY(check_declared("output", output, found->second));
+      FRL_TRY(check_declared("output", output, found->second, Extents::held));
   for (const auto& [leaf, output] : request.states) {
     const auto input = root_.graph().find_input(leaf);
     const auto at = std::find(wanted.begin(), wanted.end(), output);

@@ -85,7 +85,10 @@ Status check_function(const onnx::FunctionProto& function);
 Status check_node(const onnx::NodeProto& node, const ImportRow* row, int64_t opset);
 std::string entry_text(const Entry& entry);
 // A value that is not what the model declares; where it declares nothing, all fits.
-Status check_declared(const char* what, const onnx::ValueProto& declared, const Entry& entry);
+// Extents of values inside are open: tools that change a model's batch leave old ones behind.
+enum class Extents { open, held };
+Status check_declared(const char* what, const onnx::ValueProto& declared, const Entry& entry,
+                      Extents extents = Extents::open);
 // The given shape if it fits, or the declared one if none is given.
 Result<Shape> input_shape(const onnx::ValueProto& input, const Shape* given);
 

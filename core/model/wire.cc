@@ -87,7 +87,11 @@ class Decoder : private FieldReader {
   Status read(Bytes bytes, AttributeProto& out);
   Status read(Bytes b, EntryProto& o) { return fields(b, On{1, o.key}, On{2, o.value}); }
   Status read(Bytes b, DimProto& o) {
-    const auto value = [&](const Field& f) { return o.has_value = true, integer(f, o.value); };
+    // Some exporters write -1 for an extent that is open.
+    const auto value = [&](const Field& f) {
+      const Status status = integer(f, o.value);
+      return o.has_value = o.value != -1, status;
+    };
     return fields(b, On{1, value}, On{2, o.symbol});
   }
   Status read(Bytes b, SparseProto& o) {

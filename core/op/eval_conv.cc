@@ -75,33 +75,40 @@ std::vector<W> biased(Operands operands, const Shape& y) {
   return out;
 }
 
-}  // namespace
-
-Status eval_conv(const OpCall& call, Operands operands, Results results) {
-  const Shape& x = operands[0]->shape();
+// Both read their filter as [channels of the small side, channels of a group of the large side,
+// taps]: a convolution gathers into the small side, a transposed one scatters out of it.
+template <bool kTransposed>
+Status eval(const OpCall& call, Operands operands, Results results) {
   const Shape& w = operands[1]->shape();
   const Shape& y = results[0].shape();
+  const Shape& small = kTransposed ? operands[0]->shape() : y;
+  const Shape& large = kTransposed ? y : operands[0]->shape();
   if (y.n_elements() == 0) return {};
   FRL_LET(Window window, window_of(call, w));
-  const Taps taps = make_taps(w, y, x, std::move(window));
-  const int64_t groups = call.attributes.i(FRL_AT_conv_groups), per_group = y[1] / groups;
-  const int64_t x_area = taps.large.n_elements(), y_area = taps.small.n_elements(),
+  const Taps taps = make_taps(w, small, large, std::move(window));
+  static_assert(int(FRL_AT_conv_groups) == int(FRL_AT_conv_transpose_groups));
+  const int64_t groups = call.attributes.i(FRL_AT_conv_groups), per_group = small[1] / groups;
+  const int64_t small_area = taps.small.n_elements(), large_area = taps.large.n_elements(),
                 n_taps = taps.kernel.n_elements();
   with_wide(results[0].element(), [&]<class W>(W) {
     const std::vector<W> in = load<W>(*operands[0]), weight = load<W>(*operands[1]);
     std::vector<W> out = biased<W>(operands, y);
     if (weight.empty()) return store(out, results[0]);
     for (int64_t ng = 0; ng < y[0] * groups; ++ng) {
-      const int64_t n = ng / groups, first_m = ng % groups * per_group,
-                    first_c = ng % groups * w[1];
-      taps.each([&](int64_t tap, int64_t small, int64_t large, int64_t step, int64_t count) {
-        for (int64_t m = first_m; m < first_m + per_group; ++m)
-          for (int64_t c = 0; c < w[1]; ++c) {
-            const W by = weight[size_t((m * w[1] + c) * n_taps + tap)];
-            const W* from = in.data() + (n * x[1] + first_c + c) * x_area + large;
-            W* to = out.data() + (n * y[1] + m) * y_area + small;
-            for (int64_t i = 0; i < count; ++i)
-              to[i] = wide_add(to[i], wide_mul(by, from[i * step]));
+      const int64_t n = ng / groups, first = ng % groups * per_group,
+                    first_large = ng % groups * w[1];
+      taps.each([&](int64_t tap, int64_t at_small, int64_t at_large, int64_t step, int64_t count) {
+        for (int64_t s = first; s < first + per_group; ++s)
+          for (int64_t l = 0; l < w[1]; ++l) {
+            const W by = weight[size_t((s * w[1] + l) * n_taps + tap)];
+            const int64_t a = (n * small[1] + s) * small_area + at_small,
+                          b = (n * large[1] + first_large + l) * large_area + at_large;
+            const W* from = in.data() + (kTransposed ? a : b);
+            W* to = out.data() + (kTransposed ? b : a);
+            for (int64_t i = 0; i < count; ++i) {
+              W& sum = to[kTransposed ? i * step : i];
+              sum = wide_add(sum, wide_mul(by, from[kTransposed ? i : i * step]));
+            }
           }
       });
     }
@@ -110,37 +117,14 @@ Status eval_conv(const OpCall& call, Operands operands, Results results) {
   return {};
 }
 
+}  // namespace
+
+Status eval_conv(const OpCall& call, Operands operands, Results results) {
+  return eval<false>(call, operands, results);
+}
+
 Status eval_conv_transpose(const OpCall& call, Operands operands, Results results) {
-  const Shape& x = operands[0]->shape();
-  const Shape& w = operands[1]->shape();
-  const Shape& y = results[0].shape();
-  if (y.n_elements() == 0) return {};
-  FRL_LET(Window window, window_of(call, w));
-  const Taps taps = make_taps(w, x, y, std::move(window));
-  const int64_t groups = call.attributes.i(FRL_AT_conv_transpose_groups), per_group = x[1] / groups;
-  const int64_t x_area = taps.small.n_elements(), y_area = taps.large.n_elements(),
-                n_taps = taps.kernel.n_elements();
-  with_wide(results[0].element(), [&]<class W>(W) {
-    const std::vector<W> in = load<W>(*operands[0]), weight = load<W>(*operands[1]);
-    std::vector<W> out = biased<W>(operands, y);
-    if (weight.empty()) return store(out, results[0]);
-    for (int64_t ng = 0; ng < y[0] * groups; ++ng) {
-      const int64_t n = ng / groups, first_c = ng % groups * per_group,
-                    first_m = ng % groups * w[1];
-      taps.each([&](int64_t tap, int64_t small, int64_t large, int64_t step, int64_t count) {
-        for (int64_t c = first_c; c < first_c + per_group; ++c)
-          for (int64_t m = 0; m < w[1]; ++m) {
-            const W by = weight[size_t((c * w[1] + m) * n_taps + tap)];
-            const W* from = in.data() + (n * x[1] + c) * x_area + small;
-            W* to = out.data() + (n * y[1] + first_m + m) * y_area + large;
-            for (int64_t i = 0; i < count; ++i)
-              to[i * step] = wide_add(to[i * step], wide_mul(by, from[i]));
-          }
-      });
-    }
-    store(out, results[0]);
-  });
-  return {};
+  return eval<true>(call, operands, results);
 }
 
 }  // namespace ferrule

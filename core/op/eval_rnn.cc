@@ -1,7 +1,6 @@
 // Reference evaluation of lstm, gru and rnn, as ONNX defines them; the state stays double
 // throughout.
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/text.h"
 #include "core/op/pointwise.h"

@@ -1,6 +1,5 @@
 // Reference evaluation of ops whose result extents depend on element values.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 

@@ -2,7 +2,6 @@
 // type, or cutting to its width, happens once, in store().
 #pragma once
 
-#include <span>
 #include <type_traits>
 #include <vector>
 

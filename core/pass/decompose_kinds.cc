@@ -30,16 +30,14 @@ bool is_pointwise(const Node& node) { return node.op == FRL_OP_pointwise; }
 
 }  // namespace
 
-extern const Pass decompose_kinds;
-const Pass decompose_kinds = {
+extern const Pass decompose_kinds = {
     .name = "decompose_kinds",
     .doc = "kinds that the device does not claim become primitive nodes",
     .run = [](Graph& g, PassContext& c) { return inline_unclaimed(g, c, is_closed); },
     .mandatory = true,
 };
 
-extern const Pass decompose_regions;
-const Pass decompose_regions = {
+extern const Pass decompose_regions = {
     .name = "decompose_regions",
     .doc = "DecomposeFusionRegions: open regions that the device does not claim become their nodes",
     .when =
@@ -52,8 +50,7 @@ const Pass decompose_regions = {
     .mandatory = true,
 };
 
-extern const Pass unfuse_pointwise;
-const Pass unfuse_pointwise = {
+extern const Pass unfuse_pointwise = {
     .name = "unfuse_pointwise",
     .doc =
         "UnfuseElementwiseRegions: pointwise regions that the device does not claim become nodes",

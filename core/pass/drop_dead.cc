@@ -3,8 +3,7 @@
 
 namespace ferrule {
 
-extern const Pass drop_dead;
-const Pass drop_dead = {
+extern const Pass drop_dead = {
     .name = "drop_dead",
     .doc = "DeadCodeElimination: what no output needs is dropped",
     .run = [](Graph& graph, PassContext&) -> Result<bool> {

@@ -1,6 +1,5 @@
 // Nodes whose operands are all known become literals or parameters, by reference evaluation.
 #include <algorithm>
-#include <set>
 
 #include "core/base/text.h"
 #include "core/pass/pass.h"
@@ -73,15 +72,13 @@ Result<bool> fold(Graph& graph, PassContext& context, bool outputs) {
 
 }  // namespace
 
-extern const Pass fold_constants;
-const Pass fold_constants = {
+extern const Pass fold_constants = {
     .name = "fold_constants",
     .doc = "nodes with known operands become their value",
     .run = [](Graph& g, PassContext& c) { return fold(g, c, true); },
 };
 
-extern const Pass fold_weights;
-const Pass fold_weights = {
+extern const Pass fold_weights = {
     .name = "fold_weights",
     .doc = "what fusions made of weights is computed once",
     .when = unless_off,

@@ -73,8 +73,7 @@ const Rule kRules[] = {
 
 }  // namespace
 
-extern const Pass fold_identity;
-const Pass fold_identity = {
+extern const Pass fold_identity = {
     .name = "fold_identity",
     .doc = "nodes that cannot change their operand become it",
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules); },

@@ -70,22 +70,18 @@ const FusionRow kGatedRows[] = {{pat(FRL_OP_add, {any(0), pat(FRL_OP_mul, {any(1
 
 }  // namespace
 
-extern const Pass fuse_ada_layer_norm;
-const Pass fuse_ada_layer_norm = {
+extern const Pass fuse_ada_layer_norm = {
     .name = "fuse_ada_layer_norm",
     .doc = "FuseAdaLayerNorm: a bare norm, scaled by 1 + scale and shifted",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_ada_layer_norm); },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_ada_layer_norm", kAdaptedRows); },
+    .claim = FRL_OP_ada_layer_norm,
+    .rows = kAdaptedRows,
 };
 
-extern const Pass fuse_gated_residual;
-const Pass fuse_gated_residual = {
+extern const Pass fuse_gated_residual = {
     .name = "fuse_gated_residual",
     .doc = "FuseGatedResidual: x + gate * y",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_gated_residual); },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_gated_residual", kGatedRows); },
+    .claim = FRL_OP_gated_residual,
+    .rows = kGatedRows,
 };
 
 }  // namespace ferrule

@@ -81,13 +81,11 @@ const FusionRow kBlockRows[] = {{block(), fits_block, emit_block, {}}};
 
 }  // namespace
 
-extern const Pass fuse_attention_block;
-const Pass fuse_attention_block = {
+extern const Pass fuse_attention_block = {
     .name = "fuse_attention_block",
     .doc = "FuseAttentionBlock: one packed projection, attention by heads, the projection back",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_attention_block); },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_attention_block", kBlockRows); },
+    .claim = FRL_OP_attention_block,
+    .rows = kBlockRows,
 };
 
 }  // namespace ferrule

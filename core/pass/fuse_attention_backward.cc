@@ -102,11 +102,10 @@ class Backward {
 
 }  // namespace
 
-extern const Pass fuse_attention_backward;
-const Pass fuse_attention_backward = {
+extern const Pass fuse_attention_backward = {
     .name = kName,
     .doc = "FuseAttentionBackwardAll: three gradients that share scores and weights",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_attention_backward); },
+    .claim = FRL_OP_attention_backward,
     .run = [](Graph& g, PassContext& c) { return Result<bool>(Backward(g, c).run()); },
 };
 

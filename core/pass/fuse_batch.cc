@@ -1,5 +1,4 @@
 // Slices of one tensor that are treated alike and joined again: one body over all of them.
-#include <algorithm>
 
 #include "core/base/text.h"
 #include "core/pass/region.h"
@@ -145,16 +144,14 @@ class Batching {
 
 }  // namespace
 
-extern const Pass mark_batch_slices;
-const Pass mark_batch_slices = {
+extern const Pass mark_batch_slices = {
     .name = "mark_batch_slices",
     .doc = "MarkBatchSliceRegions: pointwise nodes over slices that are joined become regions",
     .when = unless_regions,
     .run = [](Graph& g, PassContext& c) { return Batching(g, c).mark(); },
 };
 
-extern const Pass fuse_batch;
-const Pass fuse_batch = {
+extern const Pass fuse_batch = {
     .name = "fuse_batch",
     .doc = "FuseBatchPreprocess: regions over the slices of one tensor become one batch region",
     .when = unless_regions,

@@ -1,5 +1,4 @@
 // Contractions with what follows them: matmul or conv, then bias, residual, activation, clamp.
-#include <cmath>
 
 #include "core/base/text.h"
 #include "core/pass/match.h"
@@ -70,31 +69,25 @@ const FusionRow kConvRows[] = {
 
 }  // namespace
 
-extern const Pass fuse_matmul_bias_act;
-const Pass fuse_matmul_bias_act = {
+extern const Pass fuse_matmul_bias_act = {
     .name = "fuse_matmul_bias_act",
     .doc = "FuseMatMulBiasAct: matmul, then a bias of the last axis, then an activation",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_matmul_bias_act); },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_matmul_bias_act", kMatmulRows); },
+    .claim = FRL_OP_matmul_bias_act,
+    .rows = kMatmulRows,
 };
 
-extern const Pass fuse_conv_bias_act;
-const Pass fuse_conv_bias_act = {
+extern const Pass fuse_conv_bias_act = {
     .name = "fuse_conv_bias_act",
     .doc = "FuseConvBiasAct: conv, then a residual, an activation or a clamp",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_conv_bias_act); },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_conv_bias_act", kConvRows); },
+    .claim = FRL_OP_conv_bias_act,
+    .rows = kConvRows,
 };
 
-extern const Pass fuse_matmul_residual;
-const Pass fuse_matmul_residual = {
+extern const Pass fuse_matmul_residual = {
     .name = "fuse_matmul_residual",
     .doc = "FuseMatMulResidual: matmul, then a residual of the result's shape",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_matmul_residual); },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_matmul_residual", kResidualRows); },
+    .claim = FRL_OP_matmul_residual,
+    .rows = kResidualRows,
 };
 
 }  // namespace ferrule

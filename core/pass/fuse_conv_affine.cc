@@ -91,13 +91,12 @@ const FusionRow kRows[] = {
 
 }  // namespace
 
-extern const Pass fuse_conv_affine_act;
-const Pass fuse_conv_affine_act = {
+extern const Pass fuse_conv_affine_act = {
     .name = "fuse_conv_affine_act",
     .doc =
         "FuseConvAffineAct: conv, then scale and shift or a shift alone, residual and activation",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_conv_bias_act); },
-    .run = [](Graph& g, PassContext& c) { return fuse_rows(g, c, "fuse_conv_affine_act", kRows); },
+    .claim = FRL_OP_conv_bias_act,
+    .rows = kRows,
 };
 
 }  // namespace ferrule

@@ -57,8 +57,7 @@ const FusionRow kLayerRows[] = {{layer(), fits_layer, emit_layer, {}}};
 
 }  // namespace
 
-extern const Pass fuse_transformer_layer;
-const Pass fuse_transformer_layer = {
+extern const Pass fuse_transformer_layer = {
     .name = "fuse_transformer_layer",
     .doc =
         "FuseTransformerLayer: attention block, norm, two products, norm (norms behind the sums)",
@@ -67,8 +66,7 @@ const Pass fuse_transformer_layer = {
           const std::string block = unless_claimed(c, FRL_OP_attention_block);
           return block.empty() ? unless_claimed(c, FRL_OP_transformer_layer) : block;
         },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_transformer_layer", kLayerRows); },
+    .rows = kLayerRows,
 };
 
 }  // namespace ferrule

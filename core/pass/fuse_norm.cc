@@ -53,37 +53,25 @@ const FusionRow kFlatRows[] = {
 
 }  // namespace
 
-extern const Pass fuse_residual_layer_norm;
-const Pass fuse_residual_layer_norm = {
+extern const Pass fuse_residual_layer_norm = {
     .name = "fuse_residual_layer_norm",
     .doc = "FuseResidualLN: layer norm of a sum; the sum is a second result where it is used",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_residual_layer_norm); },
-    .run =
-        [](Graph& g, PassContext& c) {
-          return fuse_rows(g, c, "fuse_residual_layer_norm",
-                           kResidualRows<FRL_OP_layer_norm, FRL_OP_residual_layer_norm>);
-        },
+    .claim = FRL_OP_residual_layer_norm,
+    .rows = kResidualRows<FRL_OP_layer_norm, FRL_OP_residual_layer_norm>,
 };
 
-extern const Pass fuse_residual_rms_norm;
-const Pass fuse_residual_rms_norm = {
+extern const Pass fuse_residual_rms_norm = {
     .name = "fuse_residual_rms_norm",
     .doc = "FuseResidualRmsNorm: the same for rms norm",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_residual_rms_norm); },
-    .run =
-        [](Graph& g, PassContext& c) {
-          return fuse_rows(g, c, "fuse_residual_rms_norm",
-                           kResidualRows<FRL_OP_rms_norm, FRL_OP_residual_rms_norm>);
-        },
+    .claim = FRL_OP_residual_rms_norm,
+    .rows = kResidualRows<FRL_OP_rms_norm, FRL_OP_residual_rms_norm>,
 };
 
-extern const Pass fuse_rms_norm_reshape;
-const Pass fuse_rms_norm_reshape = {
+extern const Pass fuse_rms_norm_reshape = {
     .name = "fuse_rms_norm_reshape",
     .doc = "FuseRmsNormReshape: a flattening behind an rms norm goes in front of it",
     .when = unless_off,
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_rms_norm_reshape", kFlatRows); },
+    .rows = kFlatRows,
 };
 
 }  // namespace ferrule

@@ -164,8 +164,7 @@ std::string when(const PassContext& context) {
 
 }  // namespace
 
-extern const Pass fuse_pointwise;
-const Pass fuse_pointwise = {
+extern const Pass fuse_pointwise = {
     .name = "fuse_pointwise",
     .doc = "MarkElementwiseRegions: pointwise nodes of one shape become one region",
     .when = when,

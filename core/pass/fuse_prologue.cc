@@ -81,8 +81,7 @@ class Resampling {
 
 }  // namespace
 
-extern const Pass mark_transforms;
-const Pass mark_transforms = {
+extern const Pass mark_transforms = {
     .name = "mark_transforms",
     .doc = "MarkTransformRegions: resampling steps in a row become one region",
     .when = unless_regions,
@@ -90,8 +89,7 @@ const Pass mark_transforms = {
               PassContext& c) { return Resampling(g, c, "mark_transforms").transforms(); },
 };
 
-extern const Pass fuse_prologue;
-const Pass fuse_prologue = {
+extern const Pass fuse_prologue = {
     .name = "fuse_prologue",
     .doc = "FuseRegionPrologue: a resampling step goes into the pointwise region that it feeds",
     .when = unless_regions,

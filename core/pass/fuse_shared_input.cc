@@ -92,11 +92,10 @@ Result<bool> run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-extern const Pass fuse_shared_input;
-const Pass fuse_shared_input = {
+extern const Pass fuse_shared_input = {
     .name = "fuse_shared_input",
     .doc = "FuseSharedInputMatMul: products of one operand become one, with slices",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_matmul); },
+    .claim = FRL_OP_matmul,
     .run = run,
 };
 

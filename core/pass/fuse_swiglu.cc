@@ -66,21 +66,18 @@ const FusionRow kPackedRows[] = {
 
 }  // namespace
 
-extern const Pass fuse_swiglu_matmuls;
-const Pass fuse_swiglu_matmuls = {
+extern const Pass fuse_swiglu_matmuls = {
     .name = "fuse_swiglu_matmuls",
     .doc = "FuseSwiGLUDualMatmul: two products and a gate become one product and swiglu",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_swiglu); },
-    .run = [](Graph& g,
-              PassContext& c) { return fuse_rows(g, c, "fuse_swiglu_matmuls", kProductRows); },
+    .claim = FRL_OP_swiglu,
+    .rows = kProductRows,
 };
 
-extern const Pass fuse_swiglu;
-const Pass fuse_swiglu = {
+extern const Pass fuse_swiglu = {
     .name = "fuse_swiglu",
     .doc = "FuseSwiGLU: one half of a tensor gates the other",
-    .when = [](const PassContext& c) { return unless_claimed(c, FRL_OP_swiglu); },
-    .run = [](Graph& g, PassContext& c) { return fuse_rows(g, c, "fuse_swiglu", kPackedRows); },
+    .claim = FRL_OP_swiglu,
+    .rows = kPackedRows,
 };
 
 }  // namespace ferrule

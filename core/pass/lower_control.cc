@@ -218,8 +218,7 @@ class Lowering {
 
 }  // namespace
 
-extern const Pass lower_control;
-const Pass lower_control = {
+extern const Pass lower_control = {
     .name = "lower_control",
     .doc = "LowerControlFlow: branches become selections, short loops are written out",
     .when =

@@ -29,8 +29,7 @@ Result<bool> run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-extern const Pass lower_dot_general;
-const Pass lower_dot_general = {
+extern const Pass lower_dot_general = {
     .name = "lower_dot_general",
     .doc = "LowerDotGeneral: a plain product of two matrices becomes matmul",
     .run = run,

@@ -78,8 +78,7 @@ Result<bool> run(Graph& graph, PassContext&) {
 
 }  // namespace
 
-extern const Pass merge_equal;
-const Pass merge_equal = {
+extern const Pass merge_equal = {
     .name = "merge_equal",
     .doc = "equal nodes become one",
     .run = run,

@@ -68,9 +68,11 @@ struct PassContext {
 struct Pass {
   const char* name;
   const char* doc;
+  OpId claim = 0;  // what the device must claim, fusion being on; 0: nothing
   // Empty: the pass joins the pipeline; else why not. Null: it always does.
   std::string (*when)(const PassContext&) = nullptr;
-  Result<bool> (*run)(Graph&, PassContext&);  // "changed?"
+  Result<bool> (*run)(Graph&, PassContext&) = nullptr;  // "changed?"; null: the rows are tried
+  std::span<const struct FusionRow> rows = {};
   // A graph that it has not seen cannot be compiled; such a pass cannot be switched off.
   bool mandatory = false;
 };

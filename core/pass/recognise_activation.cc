@@ -85,8 +85,7 @@ const Rule kSwishes[] = {
 
 }  // namespace
 
-extern const Pass recognise_activation;
-const Pass recognise_activation = {
+extern const Pass recognise_activation = {
     .name = "recognise_activation",
     .doc = "sigmoid, silu, softplus, mish, hard_sigmoid and hard_swish, written out",
     .run =

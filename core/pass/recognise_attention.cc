@@ -87,8 +87,7 @@ const Rule kRules[] = {{pat(FRL_OP_matmul, {weights(), any(kV)}), attention}};
 
 }  // namespace
 
-extern const Pass recognise_attention;
-const Pass recognise_attention = {
+extern const Pass recognise_attention = {
     .name = "recognise_attention",
     .doc = "attention with and without a mask, written out",
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },

@@ -81,8 +81,7 @@ Result<bool> run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-extern const Pass recognise_causal;
-const Pass recognise_causal = {
+extern const Pass recognise_causal = {
     .name = "recognise_causal",
     .doc = "attention with a constant triangle for a mask is causal",
     .run = run,

@@ -51,8 +51,7 @@ const Rule kRules[] = {
 
 }  // namespace
 
-extern const Pass recognise_gelu;
-const Pass recognise_gelu = {
+extern const Pass recognise_gelu = {
     .name = "recognise_gelu",
     .doc = "gelu by erf and by tanh, written out",
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },

@@ -61,8 +61,7 @@ const Rule kShifts[] = {{pat(FRL_OP_add, {norm(), any(kFactor)}), with_shift}};
 
 }  // namespace
 
-extern const Pass recognise_group_norm;
-const Pass recognise_group_norm = {
+extern const Pass recognise_group_norm = {
     .name = "recognise_group_norm",
     .doc = "layer norms of groups of channels between reshapes, and their scale and shift",
     .run =

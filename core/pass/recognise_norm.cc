@@ -86,8 +86,7 @@ const Rule kRules[] = {
 
 }  // namespace
 
-extern const Pass recognise_norm;
-const Pass recognise_norm = {
+extern const Pass recognise_norm = {
     .name = "recognise_norm",
     .doc = "layer and root mean square norms, written out",
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },

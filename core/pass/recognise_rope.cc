@@ -107,8 +107,7 @@ Result<bool> run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-extern const Pass recognise_rope;
-const Pass recognise_rope = {
+extern const Pass recognise_rope = {
     .name = "recognise_rope",
     .doc = "rotary embeddings, written out",
     .run = run,

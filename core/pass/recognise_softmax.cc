@@ -54,8 +54,7 @@ const Rule kCasts[] = {
 
 }  // namespace
 
-extern const Pass recognise_softmax;
-const Pass recognise_softmax = {
+extern const Pass recognise_softmax = {
     .name = "recognise_softmax",
     .doc = "softmax and its logarithm, written out, and casts around them",
     .run =

@@ -23,8 +23,7 @@ const Rule kRules[] = {
 
 }  // namespace
 
-extern const Pass recognise_swiglu;
-const Pass recognise_swiglu = {
+extern const Pass recognise_swiglu = {
     .name = "recognise_swiglu",
     .doc = "one half of a tensor times silu of the other, written out",
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },

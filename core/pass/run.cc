@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "core/base/text.h"
-#include "core/pass/pass.h"
+#include "core/pass/match.h"
 
 namespace ferrule {
 
@@ -27,6 +27,7 @@ const Row kPasses[] = {
 
 std::string why_off(const Pass& pass, const PassContext& context) {
   if (context.options.passes_off.count(pass.name)) return "switched off by passes.off";
+  if (pass.claim) return unless_claimed(context, pass.claim);
   return pass.when ? pass.when(context) : std::string();
 }
 
@@ -38,7 +39,9 @@ Status run_passes(Graph& graph, Group group, PassContext& context) {
     record.nodes_before = record.nodes_after = graph.n_nodes();
     if (record.on) {
       const auto start = std::chrono::steady_clock::now();
-      FRL_LET(record.changed, row.pass->run(graph, context));
+      FRL_LET(record.changed, row.pass->run
+                                  ? row.pass->run(graph, context)
+                                  : fuse_rows(graph, context, row.pass->name, row.pass->rows));
       graph.set_sources({}), graph.set_device(-1);
       // A rejected candidate leaves its region behind, without users.
       if (record.changed || graph.n_nodes() > record.nodes_before) graph.compact();

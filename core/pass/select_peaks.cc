@@ -47,8 +47,7 @@ Result<bool> run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-extern const Pass select_peaks;
-const Pass select_peaks = {
+extern const Pass select_peaks = {
     .name = "select_peaks",
     .doc = "SelectPeaksOnlyOutputs: a droppable spectrum whose peaks are taken is not read back",
     .when =

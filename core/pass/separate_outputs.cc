@@ -33,8 +33,7 @@ Result<bool> run(Graph& graph, PassContext&) {
 
 }  // namespace
 
-extern const Pass separate_outputs;
-const Pass separate_outputs = {
+extern const Pass separate_outputs = {
     .name = "separate_outputs",
     .doc = "each output has memory of its own",
     .run = run,

@@ -91,8 +91,7 @@ const Rule kShifts[] = {
 
 }  // namespace
 
-extern const Pass widen_norm;
-const Pass widen_norm = {
+extern const Pass widen_norm = {
     .name = "widen_norm",
     .doc = "norms take in their scale and shift, and casts and reshapes around them",
     .run =

@@ -29,8 +29,7 @@ const Rule kRules[] = {
 
 }  // namespace
 
-extern const Pass widen_rope;
-const Pass widen_rope = {
+extern const Pass widen_rope = {
     .name = "widen_rope",
     .doc = "rotary embeddings take in the elements that they leave as they are",
     .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },

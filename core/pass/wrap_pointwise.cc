@@ -4,8 +4,7 @@
 
 namespace ferrule {
 
-extern const Pass wrap_pointwise;
-const Pass wrap_pointwise = {
+extern const Pass wrap_pointwise = {
     .name = "wrap_pointwise",
     .doc = "pointwise nodes that are not claimed as ops become one-node regions",
     .when =

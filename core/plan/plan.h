@@ -1,7 +1,6 @@
 // Plan: the steps of one executable, and where every value lies. A description; nothing here runs.
 #pragma once
 
-#include <string>
 #include <variant>
 #include <vector>
 

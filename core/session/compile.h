@@ -1,7 +1,6 @@
 // From a graph to an executable: canonicalise > place > fuse > kernels > plan.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -20,7 +20,9 @@ TEST(Contradictions, BranchesOfAnIf) {
       {kXY + kTrue + if_node(build::input("v", kF32, {}) + kBranch, kBranch),
        "attribute 'then_branch': want a body of 0 inputs and 1 outputs, got 1 and 1"},
       {kXY + kTrue + if_node(node("Neg", {"x"}, {"b"}) + typed(12, "b", kF32, {3, 3}), kBranch),
-       "body output 'b': want f32[3,3] as declared, got f32[2,3]"},
+       ""},
+      {kXY + kTrue + if_node(node("Neg", {"x"}, {"b"}) + typed(12, "b", kI64, {2, 3}), kBranch),
+       "body output 'b': want i64[2,3] as declared, got f32[2,3]"},
       {kXY + longs("c", {1}) + if_node(kBranch, kBranch), "want one bool as condition"},
   };
   expect(rows);
@@ -63,8 +65,7 @@ TEST(Contradictions, BodiesOfALoop) {
        "want a result for each carried value"},
       {twice + loop_node(kTrip + build::input("v", kI64, {2, 3}) + kGo + kStep),
        "body input 'v': want i64[2,3] as declared, got f32[2,3]"},
-      {twice + loop_node(kTrip + build::input("v", kF32, {2, 4}) + kGo + kStep),
-       "body input 'v': want f32[2,4] as declared, got f32[2,3]"},
+      {twice + loop_node(kTrip + build::input("v", kF32, {2, 4}) + kGo + kStep), ""},
       {twice + loop_node(kTrip + kCarried + output("i") + kStep),
        "condition of the body: want one bool, got i64[]"},
       {twice + loop_node(kTrip + kCarried + node("Equal", {"v", "v"}, {"e"}) + output("e") + kStep),
@@ -116,7 +117,7 @@ TEST(Contradictions, BodiesAndListsOfAScan) {
           INT64_MIN),
       {states + node("Scan", {"", "s0", "x"}, {"last", "o"},
                      i("num_scan_inputs", 2) + graph_attribute("body", body)),
-       "body input 's': want f32[n] as declared, got f32[]", 8},
+       "scan: want an axis", 8},
   };
   expect(rows);
 }

@@ -36,9 +36,9 @@ TEST(Contradictions, WhatValuesInsideAreDeclaredAs) {
                                node("ConcatFromSequence", {"s"}, {"y"}, i("axis", 0));
   const Contradiction rows[] = {
       {chain + typed(13, "a", kF32, {-1, 3}), ""},
-      {chain + typed(13, "a", kF32, {3, 2}),
-       "node 'n_a' (Neg, opset 17): result 'a': want f32[3,2] as declared, got f32[2,3]"},
-      {chain + typed(13, "a", kI64, {2, 3}), "result 'a': want i64[2,3] as declared"},
+      {chain + typed(13, "a", kF32, {3, 2}), ""},  // left behind by a tool that changed the batch
+      {chain + typed(13, "a", kI64, {2, 3}),
+       "node 'n_a' (Neg, opset 17): result 'a': want i64[2,3] as declared, got f32[2,3]"},
       {sequence + typed(13, "s", kF32, {2, 3}), "want f32[2,3] as declared, got a sequence"},
       {sequence + list, "result 's': want sequence(tensor(i64)) as declared"},
   };
@@ -46,7 +46,19 @@ TEST(Contradictions, WhatValuesInsideAreDeclaredAs) {
 }
 
 TEST(Contradictions, ExtentsBelowZero) {
+  const auto dims = [](int64_t extent) {
+    return build::bytes(2, build::bytes(1, build::number(1, uint64_t(extent))));
+  };
+  const auto result = [&](int64_t extent) {
+    return build::bytes(
+        12, build::bytes(1, "y") +
+                build::bytes(2, build::bytes(1, build::number(1, kF32) + dims(extent))));
+  };
+  const std::string row = build::input("x", kF32, {3}) + kRelu;
   const Contradiction rows[] = {
+      {row + result(3), ""},
+      {row + result(-1), ""},  // as some exporters write an open extent
+      {row + result(-2), "value 'y': want extents of 0 or more, got -2"},
       {build::input("x", kF32, {-5, 3}) + kY + kRelu,
        "value 'x': want extents of 0 or more, got -5"},
       {kX + kRelu + typed(12, "y", kF32, {2, -3}), "value 'y': want extents of 0 or more, got -3"},

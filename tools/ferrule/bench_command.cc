@@ -238,7 +238,6 @@ std::vector<OptionRow> options() {
 
 }  // namespace
 
-extern const Command bench_command;
-const Command bench_command = {"bench", "time a model", options(), run};
+extern const Command bench_command = {"bench", "time a model", options(), run};
 
 }  // namespace ferrule::cli

@@ -187,8 +187,7 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-extern const Command calibrate_command;
-const Command calibrate_command = {
+extern const Command calibrate_command = {
     "calibrate",
     "measure what things cost on a device, for gate.mode = calibrated",
     {{"--processor-time", nullptr, "count what this process had of a processor, not the wall"}},

@@ -64,7 +64,6 @@ std::vector<OptionRow> options() {
 
 }  // namespace
 
-extern const Command explain_command;
-const Command explain_command = {"explain", "say what would run where, and why", options(), run};
+extern const Command explain_command = {"explain", "say what would run where, and why", options(), run};
 
 }  // namespace ferrule::cli

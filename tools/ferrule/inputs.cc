@@ -44,16 +44,6 @@ Result<Pairs> pairs(const Arguments& arguments, const char* option) {
   return out;
 }
 
-// "[batch,1,height,width]"
-std::string dims_text(const ModelValue& value) {
-  std::string out = "[";
-  for (const ModelDim& dim : value.dims)
-    out += cat(out.size() > 1 ? "," : "", dim.extent >= 0      ? std::to_string(dim.extent)
-                                          : dim.symbol.empty() ? "?"
-                                                               : dim.symbol);
-  return out + "]";
-}
-
 Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
   std::vector<int64_t> extents;
   if (const auto found = given.find(value.name); found != given.end()) {
@@ -63,7 +53,7 @@ Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
       if (!extent || *extent < 0)
         return Status(Code::invalid_argument,
                       cat("--shape ", value.name, ": want extents of 0 or more as in ",
-                          dims_text(value), ", got ", found->second));
+                          value.dims_text, ", got ", found->second));
       extents.push_back(*extent);
     }
     return Shape::checked(extents);
@@ -74,7 +64,7 @@ Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
     return Status(
         Code::invalid_argument,
         cat("input ", value.name, ": want --shape ", value.name, "=... since the model ",
-            open ? cat("declares ", dims_text(value)) : "declares no shape", ", got none"));
+            open ? cat("declares ", value.dims_text) : "declares no shape", ", got none"));
   for (const ModelDim& dim : value.dims) extents.push_back(dim.extent);
   return Shape::checked(extents);
 }
@@ -108,7 +98,7 @@ Status check_given(const Model& model, const ModelCall& call, const SessionOptio
     if (!call.inputs.count(value.name) && !value.has_default && !options.states.count(value.name))
       missing.push_back(cat(value.name, " ",
                             value.type == Type::none ? value.type_text : type_name(value.type),
-                            value.has_shape ? dims_text(value) : ""));
+                            value.has_shape ? value.dims_text : ""));
   if (missing.empty()) return {};
   return Status(Code::invalid_argument, cat("inputs: want ", join(missing),
                                             " by --input NAME=FILE.npy, or "

@@ -1,5 +1,6 @@
 // plugins, devices, ops, config: what there is.
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "core/base/text.h"
@@ -129,6 +130,37 @@ Result<int> run_ops(const Arguments& arguments) {
 }
 
 // ---- config ----
+
+// "threads.count", `plugin."org.ferrule.cpu".gemm`: a key as TOML has it.
+std::string toml_key(const std::string& key) {
+  constexpr std::string_view kPrefix = "plugin.";
+  const size_t dot = key.rfind('.');
+  if (key.rfind(kPrefix, 0) != 0 || dot < kPrefix.size()) return key;
+  const std::string id = key.substr(kPrefix.size(), dot - kPrefix.size());
+  const std::string option = key.substr(dot + 1);
+  const bool bare = std::all_of(option.begin(), option.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-');
+  });
+  return cat(kPrefix, json_quote(id), ".", bare ? option : json_quote(option));
+}
+
+// 4, "text", ["a", "b"]: the same in TOML and JSON. Options of plugins have no kind: what reads as
+// an integer is one.
+std::string value_text(const std::string& key, const std::vector<std::string>& values) {
+  const auto rows = config_keys();
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const KeyRow& r) { return r.name == key; });
+  const bool known = row != rows.end();
+  const auto quoted = [&](const std::string& value) {
+    const bool bare = known ? row->kind == KeyKind::integer || row->kind == KeyKind::boolean
+                            : std::to_string(parse_int(value).value_or(0)) == value;
+    return bare ? value : json_quote(value);
+  };
+  if (known ? row->kind != KeyKind::list : values.size() == 1) return quoted(values[0]);
+  std::string out;
+  for (const std::string& value : values) out += cat(out.empty() ? "" : ", ", quoted(value));
+  return cat("[", out, "]");
+}
 
 // The settings in force, with the options that plugins have by themselves.
 std::map<std::string, Setting> all_settings(const Runtime& runtime) {

@@ -98,7 +98,6 @@ std::vector<OptionRow> options() {
 
 }  // namespace
 
-extern const Command run_command;
-const Command run_command = {"run", "run a model once", options(), run};
+extern const Command run_command = {"run", "run a model once", options(), run};
 
 }  // namespace ferrule::cli

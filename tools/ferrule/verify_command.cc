@@ -318,8 +318,7 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-extern const Command verify_command;
-const Command verify_command = {
+extern const Command verify_command = {
     "verify",
     "run every case below some folders and compare",
     {{"FOLDER", "FOLDER", "folders with manifest.json, stream.json or ONNX test data", true, true},
