@@ -2,7 +2,12 @@
 // but what the standard library throws when memory runs out.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "ferrule.hpp wants C++20: -std=c++20, or CMAKE_CXX_STANDARD 20"
+#endif
+
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,6 +37,8 @@ class Expected {
   explicit operator bool() const { return value_.has_value(); }
   T& operator*() { return *value_; }
   T* operator->() { return &*value_; }
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return &*value_; }
   const Error& error() const { return error_; }
 
  private:
@@ -151,6 +158,13 @@ class Runtime {
     ferrule_error error{};
     ferrule_session* session = nullptr;
     if (ferrule_load(runtime_.get(), path.c_str(), &session, &error))
+      return Error{error.code, error.text};
+    return Session(session);
+  }
+  Expected<Session> load(std::span<const std::byte> bytes) const {
+    ferrule_error error{};
+    ferrule_session* session = nullptr;
+    if (ferrule_load_bytes(runtime_.get(), bytes.data(), bytes.size(), &session, &error))
       return Error{error.code, error.text};
     return Session(session);
   }

@@ -77,7 +77,6 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   size_t best = SIZE_MAX;
   std::string found;
   for (const std::string& candidate : candidates) {
-    // What two dotted names begin with alike says nothing about their likeness.
     const auto apart = std::mismatch(word.begin(), word.end(), candidate.begin(), candidate.end());
     const size_t dot = word.substr(0, size_t(apart.first - word.begin())).rfind('.');
     const size_t own = word.size() - (dot == std::string_view::npos ? 0 : dot + 1);

@@ -46,9 +46,8 @@ std::optional<double> parse_double(std::string_view text);
 std::vector<std::string> split(std::string_view text, char at);
 std::string_view trim(std::string_view text);
 
-// The candidate with the least edit distance to `word`, if that is at most a third of its length
-// (and at least one edit); beyond two edits, the leading parts of dotted names that both share do
-// not count to the length. Empty otherwise.
+// The candidate with the least edit distance to `word`, if that is at most a third of what the two
+// do not share in front of a dot (and one edit, or two of six characters); empty otherwise.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 // "; did you mean NAME", or nothing where none is near.
 std::string near_text(std::string_view word, std::span<const std::string> candidates);

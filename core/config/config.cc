@@ -98,10 +98,8 @@ Status Config::check(const std::string& key, const Setting& setting) const {
 Status Config::set(const std::string& key, const std::string& value, const std::string& origin) {
   std::string name = key;  // quotes are for TOML, which needs them around a plugin's id
   name.erase(std::remove(name.begin(), name.end(), '"'), name.end());
-  if (!value.empty() && std::string_view("[\"'").find(value[0]) != std::string_view::npos) {
-    FRL_LET(auto values, toml_values(name, value));
-    return set_list(name, std::move(values), origin);
-  }
+  if (!value.empty() && std::string_view("[\"'").find(value[0]) != std::string_view::npos)
+    return set_toml(name, value, origin);
   const KeyRow* row = find_key(name);
   const bool is_list = row && row->kind == KeyKind::list;
   return set_list(name, is_list ? as_list(value) : std::vector<std::string>{value}, origin);
@@ -147,7 +145,7 @@ Status Config::add_standard_files(const std::string& start) {
   for (fs::path folder = fs::absolute(start, code); !folder.empty();
        folder = folder.parent_path()) {
     if (fs::exists(folder / "ferrule.toml", code)) {
-      paths.push_back((folder / "ferrule.toml").string());
+      paths.push_back((folder / "ferrule.toml").lexically_normal().string());
       break;
     }
     if (folder == folder.parent_path()) break;

@@ -72,8 +72,7 @@ class Config {
  private:
   static bool is_path(std::string_view key);
   Status check(const std::string& key, const Setting& setting) const;
-  static Result<std::vector<std::string>> toml_values(const std::string& key,
-                                                      const std::string& value);
+  Status set_toml(const std::string& key, const std::string& value, const std::string& origin);
 
   std::map<std::string, Setting, std::less<>> settings_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/config/config.h"
@@ -26,16 +27,17 @@ Status check_form(const Flattened& flat) {
   const auto rows = config_keys();
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const KeyRow& r) { return r.name == flat.key; });
-  if (row == rows.end()) return {};  // an option of a plugin, which alone knows its kind
-  const bool list = row->kind == KeyKind::list,
-             bare = row->kind == KeyKind::integer || row->kind == KeyKind::boolean;
+  // An option of a plugin has one value, whose kind the plugin alone knows.
+  const bool own = row == rows.end(), list = !own && row->kind == KeyKind::list,
+             bare = !own && (row->kind == KeyKind::integer || row->kind == KeyKind::boolean);
   if (list == flat.is_list &&
       std::all_of(flat.written.begin(), flat.written.end(),
-                  [&](const std::string& w) { return w.starts_with('"') != bare; }))
+                  [&](const std::string& w) { return own || w.starts_with('"') != bare; }))
     return {};
   const std::string got = join(flat.written);
   return Status(Code::invalid_argument, cat("key ", flat.key, ": want ",
-                                            list   ? "a list of texts in quotes"
+                                            own    ? "one value"
+                                            : list ? "a list of texts in quotes"
                                             : bare ? "a value without quotes"
                                                    : "a text in quotes",
                                             ", got ", flat.is_list ? cat("[", got, "]") : got));
@@ -43,13 +45,9 @@ Status check_form(const Flattened& flat) {
 
 // A table without keys has no effect, so that one with a wrong name would pass.
 Status check_table(const std::string& name) {
-  if (name == "plugin" || name.starts_with("plugin.")) return {};
-  std::vector<std::string> tables;
-  for (const KeyRow& row : config_keys()) {
-    const std::string_view key = row.name;
-    tables.emplace_back(key.substr(0, key.find('.')));
-  }
-  if (std::find(tables.begin(), tables.end(), name) != tables.end()) return {};
+  std::vector<std::string> tables = {"plugin"};
+  for (const KeyRow& row : config_keys()) tables.push_back(split(row.name, '.')[0]);
+  if (name.starts_with("plugin.") || std::ranges::count(tables, name)) return {};
   return Status(Code::invalid_argument,
                 cat("table ", name, ": want a known table", near_text(name, tables)));
 }
@@ -62,7 +60,8 @@ Result<std::string> scalar(const toml::node& node, const std::string& key) {
   if (const auto* value = node.as_string()) return value->get();
   if (const auto* value = node.as_integer()) return std::to_string(value->get());
   if (const auto* value = node.as_boolean()) return std::string(value->get() ? "true" : "false");
-  if (const auto* value = node.as_floating_point()) return number_text(value->get());
+  if (const auto* value = node.as_floating_point())  // 1e3 is no integer
+    return number_text(value->get()) + (parse_int(number_text(value->get())) ? ".0" : "");
   return Status(Code::invalid_argument, cat("key ", key, ": want a text, number, true or false"));
 }
 
@@ -121,9 +120,12 @@ Result<std::vector<Flattened>> read(std::string_view text, const std::string& na
 
 Status Config::add_toml(std::string_view text, const std::string& name, const std::string& folder) {
   FRL_LET(std::vector<Flattened> found, read(text, name));
+  std::set<std::string> keys;  // a plugin's id may be written in two ways
   for (Flattened& flat : found) {
     Status status = flat.is_table ? check_table(flat.key) : check(flat.key, flat.setting);
     if (status.ok() && !flat.is_table) status = check_form(flat);
+    const bool again = !flat.is_table && !keys.insert(flat.key).second;
+    if (again) status = Status(Code::invalid_argument, cat("key ", flat.key, ": want it once"));
     if (!status.ok()) return std::move(status).within(flat.setting.origin);
     if (is_path(flat.key))
       for (std::string& path : flat.setting.values)
@@ -144,19 +146,16 @@ Result<std::map<std::string, std::vector<std::string>>> flat_toml(std::string_vi
   return out;
 }
 
-Result<std::vector<std::string>> Config::toml_values(const std::string& key,
-                                                     const std::string& value) {
-  const std::string text = "value = " + value, what = cat("key ", key);
-  const auto wrong = [&] {
+Status Config::set_toml(const std::string& key, const std::string& value,
+                        const std::string& origin) {
+  auto found = read("value = " + value, "");
+  if (!found.ok() || found->size() != 1 || (*found)[0].key != "value" || (*found)[0].is_table)
     return Status(Code::invalid_argument,
-                  cat(what, ": want a TOML list or a quoted text, got ", value));
-  };
-  if (!check_document(text).ok()) return wrong();
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed || parsed.table().size() != 1) return wrong();
-  std::vector<Flattened> found;
-  FRL_TRY(flatten(parsed.table(), "", what, 0, found));
-  return found.size() == 1 ? Result(std::move(found[0].setting.values)) : wrong();
+                  cat("key ", key, ": want a TOML list or a quoted text, got ", value));
+  Flattened& flat = (*found)[0];
+  flat.key = key;
+  FRL_TRY(check_form(flat));
+  return set_list(key, std::move(flat.setting.values), origin);
 }
 
 }  // namespace ferrule

@@ -133,7 +133,6 @@ Result<Inspection> inspect_image(Bytes bytes) {
   FRL_TRY(image.open());
   FRL_TRY(read_note(image, out));
   read_dynamic(image, out);
-  out.content_hash = hash_bytes(bytes.data(), bytes.size());
   return out;
 }
 

@@ -15,7 +15,6 @@ struct Inspection {
   std::string id, version, isa, build;
   std::string soname;
   std::vector<std::string> needed;  // libraries that the system's loader will look for
-  uint64_t content_hash = 0;
 };
 
 // errors  incompatible with what is wrong with the file: not ELF, another machine, no note, ...

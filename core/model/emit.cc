@@ -206,7 +206,12 @@ Val softmax(Val x, int64_t axis, OpId op) {
   return x.block->emit(op, std::move(attributes), {x});
 }
 
-Val matmul(Val a, Val b) { return apply(FRL_OP_matmul, a, b); }
+Val matmul(Val a, Val b) {
+  Val y = apply(FRL_OP_matmul, a.rank() == 1 ? unsqueeze(a, {0}) : a,
+                b.rank() == 1 ? unsqueeze(b, {1}) : b);
+  if (b.rank() == 1) y = squeeze(y, {-1});
+  return a.rank() == 1 ? squeeze(y, {b.rank() == 1 ? -1 : -2}) : y;
+}
 
 Val topk_places(Val x, int64_t axis, int64_t k) {
   if (!x.ok()) return x;

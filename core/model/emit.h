@@ -49,7 +49,7 @@ Val gather_elements(Val x, Val indices, int64_t axis);
 Val reduce(OpId by, Val x, const Ints& axes, bool keep = true);
 Val mean(Val x, const Ints& axes, bool keep = true);
 Val softmax(Val x, int64_t axis, OpId op = FRL_OP_softmax);
-Val matmul(Val a, Val b);
+Val matmul(Val a, Val b);  // as NumPy: a vector is a row on the left, a column on the right
 Val topk_places(Val x, int64_t axis, int64_t k);
 
 // 0, 1, .. n - 1 as a literal or a parameter.

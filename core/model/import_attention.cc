@@ -141,7 +141,9 @@ void rotary_embedding(ModelNode& n) {
   if (!n.want(turned % 2 == 0 && turned <= width, "an even number of elements to turn")) return;
   Val cosine = n.in(1), sine = n.in(2);
   if (n.has(3)) cosine = gather(cosine, n.in(3), 0), sine = gather(sine, n.in(3), 0);
-  if (!n.want(cosine.rank() == 3 && cosine.dims() == sine.dims(), "angles [b, s, d / 2]")) return;
+  if (!n.want(cosine.rank() == 3 && cosine.dims() == sine.dims() && cosine.dim(2) == turned / 2,
+              "angles [b, s, d / 2]"))
+    return;
   cosine = unsqueeze(cosine, {1}), sine = unsqueeze(sine, {1});
   const Val part = slice(x, 3, 0, turned);
   const bool interleaved = n.i("interleaved", 0) != 0;

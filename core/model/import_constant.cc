@@ -27,6 +27,7 @@ Val constant_of(ModelNode& n, Tensor tensor) {
 }
 
 void constant(ModelNode& n) {
+  if (n.n_attributes() > 1) return n.fail(cat("want one value, got ", n.n_attributes()));
   const Model& model = n.block().state().model;
   const auto give = [&](Result<Tensor> tensor) {
     if (!tensor.ok()) return n.fail(std::move(tensor).status());

@@ -13,7 +13,7 @@ constexpr int64_t kMostWindow = INT32_MAX;
 Ints axes_attribute(ModelNode& n, const char* name, size_t n_axes, int64_t fallback, int64_t least,
                     size_t per_axis = 1) {
   Ints out = n.ints(name);
-  if (out.empty()) out.assign(n_axes * per_axis, fallback);
+  if (!n.has_attribute(name)) out.assign(n_axes * per_axis, fallback);
   bool fits = out.size() == n_axes * per_axis;
   for (const int64_t each : out) fits &= each >= least && each <= kMostWindow;
   if (!fits)

@@ -8,14 +8,10 @@
 namespace ferrule {
 namespace {
 
-// NumPy's matmul: a vector is a row on the left and a column on the right, and its axis goes again.
 void mat_mul(ModelNode& n) {
   const Val a = n.in(0), b = n.in(1);
   if (!n.want(a.rank() >= 1 && b.rank() >= 1, "operands of one axis or more")) return;
-  Val y = matmul(a.rank() == 1 ? unsqueeze(a, {0}) : a, b.rank() == 1 ? unsqueeze(b, {1}) : b);
-  if (b.rank() == 1) y = squeeze(y, {-1});
-  if (a.rank() == 1) y = squeeze(y, {b.rank() == 1 ? -1 : -2});
-  n.out(0, y);
+  n.out(0, matmul(a, b));
 }
 
 void gemm(ModelNode& n) {
@@ -163,6 +159,7 @@ std::string implied(const std::vector<std::string>& operands) {
 
 void einsum(ModelNode& n) {
   std::string equation = n.text("equation", "");
+  if (!n.has_attribute("equation")) return n.fail("want attribute 'equation', got nothing");
   std::erase(equation, ' ');
   const size_t arrow = equation.find("->");
   const auto inputs = split(equation.substr(0, arrow), ',');

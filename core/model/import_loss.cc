@@ -9,9 +9,12 @@ namespace {
 Val class_loss(ModelNode& n, Val log_prob, Val target, size_t weights_at) {
   static constexpr const char* kReductions[] = {"mean", "sum", "none"};
   const int64_t reduction = n.choice("reduction", "mean", kReductions);
-  const bool fits = log_prob.rank() >= 2 && target.rank() == log_prob.rank() - 1 &&
-                    target.dim(0) == log_prob.dim(0);
-  if (!n.want(fits, "[n, c, ..] and targets [n, ..]")) return {&n.block(), kNoValue};
+  Ints places = log_prob.dims();
+  if (places.size() >= 2) places.erase(places.begin() + 1);
+  const bool fits = log_prob.rank() >= 2 && target.dims() == places &&
+                    (!n.has(weights_at) || n.in(weights_at).dims() == Ints{log_prob.dim(1)});
+  if (!n.want(fits, "[n, c, ..], targets [n, ..] and a weight for each of c"))
+    return {&n.block(), kNoValue};
   ImportBlock& block = n.block();
   target = cast(target, Type::i64);
   Val weights{&block, kNoValue}, ignored{&block, kNoValue};

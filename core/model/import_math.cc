@@ -96,7 +96,8 @@ void prelu(ModelNode& n) {
   const bool by_channel =
       n.opset() < 7 && slope.rank() == 1 && slope.dim(0) == x.dim(1) && slope.dim(0) != 1;
   if (by_channel) slope = align(slope, 1, x.rank());
-  n.out(0, apply(FRL_OP_prelu, x, slope));
+  const Val y = apply(FRL_OP_prelu, x, slope);
+  if (n.want(y.dims() == x.dims(), "a slope that broadcasts to the operand")) n.out(0, y);
 }
 
 Val fold_inputs(ModelNode& n, OpId op) {

@@ -70,7 +70,8 @@ Val norm(OpId kind, Val x, int64_t axes, double epsilon, Val scale = {}, Val shi
   Val y = x.block->emit(kind, attributes, operands);
   if (inside) return y;
   if (scale.ok()) y = y * cast(scale, y.element());
-  return shift.ok() ? y + cast(shift, y.element()) : y;
+  if (shift.ok()) y = y + cast(shift, y.element());
+  return y.dims() == x.dims() ? y : Val{x.block, kNoValue};
 }
 
 // Each channel of each example is one row.
@@ -104,7 +105,9 @@ void layer_norm(ModelNode& n) {
   const Val x = n.in(0);
   const int64_t axis = n.axis_attribute(-1, x.rank());
   const double epsilon = n.f("epsilon", 1e-5f);
-  n.out(0, norm(FRL_OP_layer_norm, x, x.rank() - axis, epsilon, n.in(1), n.maybe(2)));
+  const Val y = norm(FRL_OP_layer_norm, x, x.rank() - axis, epsilon, n.in(1), n.maybe(2));
+  if (!n.want(y.ok(), "factors that broadcast to the operand")) return;
+  n.out(0, y);
   if (!n.wants(1) && !n.wants(2)) return;
   const Type stash = n.type_of(n.i("stash_type", 1));
   const Moments m = moments(cast(x, stash), axes_between(axis, x.rank()));
@@ -114,8 +117,9 @@ void layer_norm(ModelNode& n) {
 
 void rms_norm(ModelNode& n) {
   const Val x = n.in(0);
-  n.out(0, norm(FRL_OP_rms_norm, x, x.rank() - n.axis_attribute(-1, x.rank()),
-                n.f("epsilon", 1e-5f), n.in(1)));
+  const Val y = norm(FRL_OP_rms_norm, x, x.rank() - n.axis_attribute(-1, x.rank()),
+                     n.f("epsilon", 1e-5f), n.in(1));
+  if (n.want(y.ok(), "a factor that broadcasts to the operand")) n.out(0, y);
 }
 
 void mean_variance_norm(ModelNode& n) {
@@ -150,8 +154,9 @@ void lp_norm(ModelNode& n) {
   const int64_t axis = n.axis_attribute(-1, x.rank()), p = n.i("p", 2);
   if (p != 1 && p != 2) return n.unsupported(cat("p ", p));
   n.out(0, in_wide(x, [&](Val w) {
-          return w / (p == 1 ? reduce(FRL_OP_add, apply(FRL_OP_abs, w), {axis})
-                             : apply(FRL_OP_sqrt, reduce(FRL_OP_add, w * w, {axis})));
+          const Val norm = p == 1 ? reduce(FRL_OP_add, apply(FRL_OP_abs, w), {axis})
+                                  : apply(FRL_OP_sqrt, reduce(FRL_OP_add, w * w, {axis}));
+          return w / select(apply(FRL_OP_equal, norm, 0.0), n.block().scalar(w.element(), 1), norm);
         }));
 }
 

@@ -80,6 +80,8 @@ void split_parts(ModelNode& n) {
   const int64_t axis = n.axis_attribute(0, x.rank());
   Ints sizes = n.opset() == 1 && n.has(1) ? n.known_ints(1) : list_of(n, "split", 13, 1);
   if (n.failed()) return;
+  if (n.opset() >= 18 && n.has(1) == n.has_attribute("num_outputs"))
+    return n.fail(cat("want split or num_outputs, got ", n.has(1) ? "both" : "none"));
   if (sizes.empty()) {
     const int64_t parts = n.i("num_outputs", int64_t(n.n_out())), extent = x.dim(axis);
     if (parts < 1 || parts != int64_t(n.n_out()))

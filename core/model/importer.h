@@ -197,7 +197,8 @@ class ModelNode {
   std::string out_name(size_t i) const;
 
   const onnx::AttributeProto* attribute(std::string_view name, onnx::AttributeType type);
-  bool has_attribute(std::string_view name) const;
+  bool has_attribute(std::string_view name) const { return find_attribute(name) != nullptr; }
+  size_t n_attributes() const { return proto_.attributes.size(); }
   int64_t i(std::string_view name, int64_t fallback);
   int64_t need_i(std::string_view name);
   double f(std::string_view name, double fallback);

@@ -137,10 +137,6 @@ const AttributeProto* ModelNode::find_attribute(std::string_view name) const {
   return nullptr;
 }
 
-bool ModelNode::has_attribute(std::string_view name) const {
-  return find_attribute(name) != nullptr;
-}
-
 const AttributeProto* ModelNode::attribute(std::string_view name, AttributeType type) {
   const AttributeProto* found = find_attribute(name);
   if (!found || found->type == type) return found;

@@ -75,8 +75,7 @@ std::vector<W> biased(Operands operands, const Shape& y) {
   return out;
 }
 
-// Both read their filter as [channels of the small side, channels of a group of the large side,
-// taps]: a convolution gathers into the small side, a transposed one scatters out of it.
+// The filter is [channels of the small side, channels of a group of the large side, taps] for both.
 template <bool kTransposed>
 Status eval(const OpCall& call, Operands operands, Results results) {
   const Shape& w = operands[1]->shape();

@@ -93,8 +93,13 @@ enum class Inner { keeps, swallows };
 Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner = Inner::keeps,
                      std::set<std::string>* read_parameters = nullptr);
 // Lists of rules one after the other, so that later ones see what earlier ones made.
-Result<bool> rewrite_in_turn(Graph& graph, std::initializer_list<std::span<const Rule>> lists,
-                             Inner inner, std::set<std::string>* read_parameters = nullptr);
+Result<bool> rewrite_lists(Graph& graph, std::initializer_list<std::span<const Rule>> lists,
+                           std::set<std::string>* read_parameters);
+// The same as what a pass runs.
+template <auto&... kLists>
+Result<bool> rewrite_in_turn(Graph& graph, PassContext& context) {
+  return rewrite_lists(graph, {kLists...}, context.read_parameters);
+}
 
 // What all these nodes come from.
 std::vector<SourceId> merged_sources(const Graph& graph, std::span<const NodeId> nodes);

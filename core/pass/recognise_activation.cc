@@ -88,10 +88,7 @@ const Rule kSwishes[] = {
 extern const Pass recognise_activation = {
     .name = "recognise_activation",
     .doc = "sigmoid, silu, softplus, mish, hard_sigmoid and hard_swish, written out",
-    .run =
-        [](Graph& g, PassContext&) {
-          return rewrite_in_turn(g, {kSigmoids, kProducts, kClamps, kSwishes}, Inner::swallows);
-        },
+    .run = rewrite_in_turn<kSigmoids, kProducts, kClamps, kSwishes>,
 };
 
 }  // namespace ferrule

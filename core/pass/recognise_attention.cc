@@ -90,7 +90,7 @@ const Rule kRules[] = {{pat(FRL_OP_matmul, {weights(), any(kV)}), attention}};
 extern const Pass recognise_attention = {
     .name = "recognise_attention",
     .doc = "attention with and without a mask, written out",
-    .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
+    .run = rewrite_in_turn<kRules>,
 };
 
 }  // namespace ferrule

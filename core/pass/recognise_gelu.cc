@@ -54,7 +54,7 @@ const Rule kRules[] = {
 extern const Pass recognise_gelu = {
     .name = "recognise_gelu",
     .doc = "gelu by erf and by tanh, written out",
-    .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
+    .run = rewrite_in_turn<kRules>,
 };
 
 }  // namespace ferrule

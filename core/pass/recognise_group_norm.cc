@@ -64,10 +64,7 @@ const Rule kShifts[] = {{pat(FRL_OP_add, {norm(), any(kFactor)}), with_shift}};
 extern const Pass recognise_group_norm = {
     .name = "recognise_group_norm",
     .doc = "layer norms of groups of channels between reshapes, and their scale and shift",
-    .run =
-        [](Graph& g, PassContext& c) {
-          return rewrite_in_turn(g, {kCores, kScales, kShifts}, Inner::swallows, c.read_parameters);
-        },
+    .run = rewrite_in_turn<kCores, kScales, kShifts>,
 };
 
 }  // namespace ferrule

@@ -89,7 +89,7 @@ const Rule kRules[] = {
 extern const Pass recognise_norm = {
     .name = "recognise_norm",
     .doc = "layer and root mean square norms, written out",
-    .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
+    .run = rewrite_in_turn<kRules>,
 };
 
 }  // namespace ferrule

@@ -57,10 +57,7 @@ const Rule kCasts[] = {
 extern const Pass recognise_softmax = {
     .name = "recognise_softmax",
     .doc = "softmax and its logarithm, written out, and casts around them",
-    .run =
-        [](Graph& g, PassContext&) {
-          return rewrite_in_turn(g, {kRules, kCasts}, Inner::swallows);
-        },
+    .run = rewrite_in_turn<kRules, kCasts>,
 };
 
 }  // namespace ferrule

@@ -26,7 +26,7 @@ const Rule kRules[] = {
 extern const Pass recognise_swiglu = {
     .name = "recognise_swiglu",
     .doc = "one half of a tensor times silu of the other, written out",
-    .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
+    .run = rewrite_in_turn<kRules>,
 };
 
 }  // namespace ferrule

@@ -46,12 +46,12 @@ Result<bool> rewrite(Graph& graph, std::span<const Rule> rules, Inner inner,
   return changed;
 }
 
-Result<bool> rewrite_in_turn(Graph& graph, std::initializer_list<std::span<const Rule>> lists,
-                             Inner inner, std::set<std::string>* read_parameters) {
+Result<bool> rewrite_lists(Graph& graph, std::initializer_list<std::span<const Rule>> lists,
+                           std::set<std::string>* read_parameters) {
   bool changed = false;
   for (const std::span<const Rule> rules : lists) {
     const size_t n_nodes = graph.n_nodes();
-    FRL_LET(const bool now, rewrite(graph, rules, inner, read_parameters));
+    FRL_LET(const bool now, rewrite(graph, rules, Inner::swallows, read_parameters));
     // What was emitted in vain would count as a use.
     if (graph.n_nodes() > n_nodes) graph.compact();
     changed |= now;

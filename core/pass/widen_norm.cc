@@ -94,10 +94,7 @@ const Rule kShifts[] = {
 extern const Pass widen_norm = {
     .name = "widen_norm",
     .doc = "norms take in their scale and shift, and casts and reshapes around them",
-    .run =
-        [](Graph& g, PassContext&) {
-          return rewrite_in_turn(g, {kReshapes, kCasts, kScales, kShifts, kCasts}, Inner::swallows);
-        },
+    .run = rewrite_in_turn<kReshapes, kCasts, kScales, kShifts, kCasts>,
 };
 
 }  // namespace ferrule

@@ -32,7 +32,7 @@ const Rule kRules[] = {
 extern const Pass widen_rope = {
     .name = "widen_rope",
     .doc = "rotary embeddings take in the elements that they leave as they are",
-    .run = [](Graph& g, PassContext&) { return rewrite(g, kRules, Inner::swallows); },
+    .run = rewrite_in_turn<kRules>,
 };
 
 }  // namespace ferrule

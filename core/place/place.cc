@@ -112,7 +112,7 @@ class Placing {
     }
     if (faults.empty()) return {};
     return every_fault(Code::no_device, "every node on a device", faults,
-                       "targets.order or targets.also in the config may name more devices");
+                       "another device that is present joins by targets.order or targets.also");
   }
 
   Status follow_lock() {

@@ -24,8 +24,10 @@ Result<DeviceIdentity> identity_of(const DeviceEntry& entry) {
   const DeviceRow& row = entry.row();
   DeviceIdentity out;
   out.plugin = driver.id(), out.version = driver.version(), out.device = row.name;
-  FRL_LET(const Inspection file, inspect_library(driver.path()));
-  out.build = cat(file.build, file.build.empty() ? "" : " ", hex_text(file.content_hash));
+  FRL_LET(const MappedFile file, MappedFile::open(driver.path()));
+  FRL_LET(const Inspection found, inspect_image(file.bytes()));
+  out.build = cat(found.build, found.build.empty() ? "" : " ",
+                  hex_text(hash_bytes(file.bytes().data(), file.bytes().size())));
   for (uint8_t byte : row.uuid) out.uuid += hex_text(byte).substr(14);
   out.driver = row.driver, out.fingerprint = row.fingerprint, out.claims_hash = row.claims_hash();
   return out;
@@ -48,8 +50,8 @@ Result<Calibrated> calibrated_row(const Config& config, const DeviceEntry& entry
       stored.ok() ? difference(stored->identity, identity) : stored.status().message();
   if (!why.empty())
     return Status(Code::not_found,
-                  cat("gate.mode calibrated: want measured rates of ", entry.id, ", got none that "
-                      "hold (", stored.ok() ? cat(path, " is stale: ") : "", why,
+                  cat("gate.mode calibrated: want measured rates of ", entry.id,
+                      ", got none that hold (", stored.ok() ? cat(path, " is stale: ") : "", why,
                       "); run ferrule calibrate --target ", entry.id));
   auto row = std::make_shared<DeviceRow>(entry.row());
   row->cost = stored->cost;

@@ -48,7 +48,7 @@ Status check_input(const ModelValue& want, const Tensor& got,
     if (dim.symbol.empty()) continue;
     const auto [it, fresh] = symbols.emplace(dim.symbol, extent);
     if (!fresh && it->second != extent)
-      return wrong(cat(what, ": want ", dim.symbol, " = ", it->second, " as in another input, got ",
+      return wrong(cat(what, ": want ", dim.symbol, " = ", it->second, " throughout, got ",
                        to_string(got.shape())));
   }
   return {};

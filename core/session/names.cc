@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/base/text.h"
 
@@ -16,13 +17,14 @@ struct Named {
 Status check_names(const Config& config, const std::vector<Named>& named, const char* want,
                    const std::vector<std::string>& there,
                    const std::function<void(const std::string&)>& warn) {
+  std::set<std::string> said;
   for (const auto& [key, name] : named) {
     if (std::find(there.begin(), there.end(), name) != there.end()) continue;
     Status status = unknown_name(
         config, key, cat(want, " (", there.empty() ? "there is none" : join(there), ")"), name,
         there);
     if (config.settings().find(key)->second.is_flag()) return status;
-    warn(status.message());
+    if (said.insert(name).second) warn(status.message());
   }
   return {};
 }
@@ -39,20 +41,15 @@ Status check_plugin_names(const Config& config, std::span<const Verdict> found,
                           const std::function<void(const std::string&)>& warn) {
   std::vector<std::string> ids, all;
   for (const Verdict& verdict : found) {
-    if (!verdict.id.empty()) ids.push_back(verdict.id);
-    all.push_back(std::filesystem::path(verdict.path).filename().string());
+    if (!verdict.id.empty() && !std::ranges::count(ids, verdict.id)) ids.push_back(verdict.id);
+    const std::filesystem::path path = verdict.path;
+    if (path.has_extension()) all.push_back(path.filename().string());
   }
   all.insert(all.end(), ids.begin(), ids.end());
   std::vector<Named> settings, denied;
-  for (const auto& [id, options] : config.plugin_settings()) {
-    // One sentence a plugin: about a flag if there is one.
-    std::string key;
-    for (const auto& [option, value] : options) {
-      std::string next = cat("plugin.", id, ".", option);
-      if (key.empty() || config.settings().find(next)->second.is_flag()) key = std::move(next);
-    }
-    settings.push_back({std::move(key), id});
-  }
+  for (const auto& [id, options] : config.plugin_settings())
+    for (const auto& [option, value] : options)
+      settings.push_back({cat("plugin.", id, ".", option), id});
   for (const std::string& name : config.list("plugins.deny"))
     denied.push_back({"plugins.deny", name});
   FRL_TRY(check_names(config, settings, "the id of a plugin that was found", ids, warn));

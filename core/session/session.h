@@ -44,7 +44,7 @@ class Stream {
  public:
   explicit Stream(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
-  // Runs the model. State leaves keep their values from run to run, zero at first.
+  // Runs the model. State leaves keep their values from run to run, zero at first; an input sets one.
   //   errors  invalid_argument for inputs that do not fit the model; else those of compile and run
   Result<std::vector<NamedTensor>> run(const NamedTensors& inputs, const RunOptions& options = {});
 

@@ -77,6 +77,11 @@ Result<std::vector<NamedTensor>> Stream::run_held(const NamedTensors& inputs,
       held.push_back(aligned(found->second));
       given[i] = &held.back();
     }
+  FRL_LET(RunContext* const run, context(*compiled));
+  for (size_t i = 0; i < executable.plan().states.size(); ++i)
+    if (const auto start = inputs.find(executable.graph().value(executable.plan().states[i]).name);
+        start != inputs.end())
+      std::ranges::copy(start->second.bytes(), run->state(i).begin());
   std::vector<NamedTensor> results;
   std::vector<void*> addresses;
   for (const Output& output : executable.graph().outputs()) {

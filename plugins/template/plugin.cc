@@ -44,7 +44,7 @@ constexpr frl_claim kClaims[] = {
 
 constexpr frl_rate kRates[] = {{FRL_F32, FRL_COMPUTE_IEEE, 2'000'000'000}};  // 0.5 GFLOP/s
 constexpr frl_cost kCost = [] {
-  frl_cost c = frl::host_cost(60'000, 15'000, 600'000, frl::rows(kRates), FRL_BASIS_MEASURED);
+  frl_cost c = frl::host_cost(60'000, 15'000, 600'000, frl::rows(kRates), FRL_BASIS_ESTIMATED);
   c.to_device_ps_per_kib = c.from_device_ps_per_kib = c.readback_ps_per_kib = 150'000;
   return c;
 }();

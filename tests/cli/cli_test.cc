@@ -24,6 +24,17 @@ std::string manifest(const std::string& rest) {
          rest + "}]}";
 }
 
+// y = a + b
+std::string adding(const std::string& a, const std::string& b,
+                   const std::vector<std::string>& dims) {
+  using onnx_file::bytes, onnx_file::number, onnx_file::value;
+  const std::string node = bytes(1, a) + bytes(1, b) + bytes(2, "y") + bytes(4, "Add");
+  return number(1, 8) +
+         bytes(7, bytes(2, "g") + value(11, a, dims) + (a == b ? "" : value(11, b, dims)) +
+                      bytes(1, node) + value(12, "y", dims)) +
+         bytes(8, bytes(1, "") + number(2, 17));
+}
+
 // y = t[x] with three rows in t, the last one 1, the others 0.
 std::string gathering() {
   using onnx_file::bytes, onnx_file::number, onnx_file::value;
@@ -52,7 +63,15 @@ void fill(const Scratch& s) {
   s.file("junk.npy", npy("junk and nothing but junk\n", kFloats));
   s.file("twice.npy", npy("{'descr': '<f4', 'shape': (2,), 'shape': (2,)}\n", kFloats));
   s.file("strange.npy", npy("{'descr': '<f4', 'order': 'C'}\n", kFloats));
-  s.file("fortran.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}\n", kFloats));
+  std::string six;
+  for (const float x : {1.f, 2.f, 3.f, 4.f, 5.f, 6.f}) six.append(reinterpret_cast<const char*>(&x), 4);
+  s.file("fortran.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}\n", six));
+  s.file("comma.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,,)}\n", kFloats));
+  s.file("table.onnx", model({"2", "3"}, {{"Neg", "y"}}));
+  s.file("equals.onnx", adding("a=b", "a=b", {"2"}));
+  s.file("pair.onnx", adding("a", "b", {"n", "4"}));
+  s.file("sum.onnx", adding("x", "s", {"2"}));
+  s.file("x34.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4)}\n", six + six));
   s.file("records.npy",
          npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n", kFloats));
   s.file("empty.npy", "");
@@ -189,7 +208,13 @@ const Row kInputs[] = {
     {"run two.onnx --input x=short.npy", 2, "", "npy: want the elements of f32[3], got 8 bytes"},
     {"run two.onnx --input x=twice.npy", 2, "", "npy: header: want each key once, got shape twice"},
     {"run two.onnx --input x=strange.npy", 2, "", "npy: header: want descr, fortran_order and shape, got order"},
-    {"run two.onnx --input x=fortran.npy", 2, "", "npy: want C order, got Fortran order"},
+    {"run table.onnx --input x=fortran.npy", 0, "[-1, -3, -5, -2, -4, -6]", ""},
+    {"run two.onnx --input x=comma.npy", 2, "", "npy: shape: want extents, got (2,,)"},
+    {"run equals.onnx --input a=b=x.npy", 0, "y  f32[2]", ""},
+    {"run pair.onnx --random-inputs 1 --shape a=3,4", 0, "y  f32[3,4]", ""},
+    {"run pair.onnx --input a=x34.npy --random-inputs 1", 0, "y  f32[3,4]", ""},
+    {"run sum.onnx --input x=x.npy --input s=x.npy --state s=y", 0, "[2, -4]", ""},
+    {"run sum.onnx --input x=x.npy --state s=y", 0, "[1, -2]", ""},
     {"run two.onnx --input x=records.npy", 2, "", "npy: want numbers or bool, got records"},
     {"run two.onnx", 2, "", "inputs: want x f32[2] by --input NAME=FILE.npy, or --random-inputs SEED to make them up, got nothing"},
     {"run two.onnx --input x=", 2, "", "--input x: want a file, got nothing"},

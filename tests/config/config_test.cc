@@ -60,7 +60,7 @@ TEST(Config, FlagsReadTomlValues) {
     EXPECT_FALSE(config.set("plugins.deny", bad, "flag").ok()) << bad;
   EXPECT_THAT(config.list("plugins.deny"), ElementsAre());
   EXPECT_THAT(config.set("gate.mode", "[\"never\", \"always\"]", "flag").message(),
-              HasSubstr("want one value"));
+              HasSubstr("want a text in quotes, got [\"never\", \"always\"]"));
   EXPECT_THAT(config.set("plugin.x", "1", "flag").message(), HasSubstr("want plugin.ID.KEY"));
 }
 

@@ -220,5 +220,41 @@ TEST(Contradictions, ScalesAndSizes) {
   expect(rows);
 }
 
+TEST(Contradictions, OperandsThatDoNotFit) {
+  const std::string given =
+      build::input("x", kF32, {2, 3}) + build::input("v", kF32, {4}) + build::input("q", 2, {3}) +
+      build::input("m", 2, {2, 3}) + build::input("t", kI64, {1}) + build::input("u", kI64, {2}) +
+      build::input("d", kF32, {1, 2, 3, 8}) + build::input("c", kF32, {1, 3, 2}) +
+      floats("w", {3, 4}, std::vector<float>(12)) + floats("one", {1}, {1}) + longs("s", {1, 2}) +
+      kY;
+  const auto row = [&](const char* op, const std::vector<std::string>& in, int64_t opset,
+                       const char* sentence, const std::string& attributes = "",
+                       const std::vector<std::string>& out = {"y"}) {
+    return Contradiction{given + node(op, in, out, attributes), sentence, opset};
+  };
+  const Contradiction rows[] = {
+      row("LayerNormalization", {"v", "w"}, 17, "want factors that broadcast to the operand"),
+      row("LayerNormalization", {"x", "one"}, 17, ""),
+      row("RMSNormalization", {"v", "w"}, 23, "want a factor that broadcasts to the operand"),
+      row("PRelu", {"v", "w"}, 17, "want a slope that broadcasts to the operand"),
+      row("RotaryEmbedding", {"d", "c", "c"}, 23, "want angles [b, s, d / 2]",
+          i("rotary_embedding_dim", 2)),
+      row("RotaryEmbedding", {"d", "c", "c"}, 23, "", i("rotary_embedding_dim", 4)),
+      row("MatMulInteger", {"m", "q"}, 17, ""),
+      row("NegativeLogLikelihoodLoss", {"x", "t"}, 17, "want [n, c, ..], targets [n, ..]"),
+      row("NegativeLogLikelihoodLoss", {"x", "u", "one"}, 17, "and a weight for each of c"),
+      row("NegativeLogLikelihoodLoss", {"x", "u"}, 17, ""),
+      row("MaxPool", {"d"}, 17, "attribute 'kernel_shape': want 2 numbers from 1",
+          ints("kernel_shape", {})),
+      row("Einsum", {"x"}, 17, "want attribute 'equation', got nothing"),
+      row("Constant", {}, 17, "want one value, got 2", i("value_int", 2) + f("value_float", 1)),
+      row("Split", {"x", "s"}, 18, "want split or num_outputs, got both",
+          i("num_outputs", 2) + i("axis", 1), {"y", "z"}),
+      row("Split", {"x"}, 18, "want split or num_outputs, got none", "", {"y", "z"}),
+      row("Split", {"x", "s"}, 18, "", i("axis", 1), {"y", "z"}),
+  };
+  expect(rows);
+}
+
 }  // namespace
 }  // namespace ferrule::contradiction

@@ -115,7 +115,7 @@ void print_json(const Executable& executable, const Measured& m, uint64_t packed
 void print_summary(const Executable& executable, const Measured& m, uint64_t packed_bytes) {
   const Plan& plan = executable.plan();
   print(format(
-      "median %.3f ms, best %.3f ms over %zu runs; first run %.3f ms; load and compile %.1f ms\n",
+      "median %.4g ms, best %.4g ms over %zu runs; first run %.4g ms; load and compile %.4g ms\n",
       median(m.times_ms), m.best(), m.times_ms.size(), m.first_ms, m.load_ms));
   print(format(
       "arena %.2f MiB planned, %.2f MiB alive at once; packed parameters %.2f MiB; process peak "
@@ -172,7 +172,7 @@ Result<int> run_against(const Arguments& arguments, int64_t repeat) {
   print(format(arguments.has("--json")
                    ? "{\"median_ms\": %.6f, \"against_ms\": %.6f, \"ratio\": %.4f, \"kernels\": "
                      "%zu, \"against_kernels\": %zu, \"pairs\": %zu}\n"
-                   : "median %.3f ms, against %.3f ms: ratio %.3f; kernels %zu, against %zu; %zu "
+                   : "median %.4g ms, against %.4g ms: ratio %.3f; kernels %zu, against %zu; %zu "
                      "pairs\n",
                mine, theirs, theirs / mine, own.kernels(), against.kernels(), own.times_ms.size()));
   return kFine;

@@ -33,10 +33,14 @@ constexpr int64_t kMostMadeUp = int64_t(4) << 30;  // bytes of one made-up input
 
 using Pairs = std::map<std::string, std::string>;
 
-Result<Pairs> pairs(const Arguments& arguments, const char* option) {
+// A name of the model may have an = in it.
+Result<Pairs> pairs(const Arguments& arguments, const char* option, const Model& model) {
   Pairs out;
   for (const std::string& text : arguments.list(option)) {
     FRL_LET(auto pair, name_and_value(text, option));
+    for (const ModelValue& value : model.inputs())
+      if (value.name.size() > pair.first.size() && text.starts_with(value.name + "="))
+        pair = {value.name, text.substr(value.name.size() + 1)};
     if (!out.insert(pair).second)
       return Status(Code::invalid_argument,
                     cat(option, ": want each name once, got ", pair.first, " twice"));
@@ -44,7 +48,15 @@ Result<Pairs> pairs(const Arguments& arguments, const char* option) {
   return out;
 }
 
-Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
+using Symbols = std::map<std::string, int64_t>;
+
+// What a shape says about the model's symbols.
+void bind(const ModelValue& value, const Shape& shape, Symbols& symbols) {
+  for (size_t axis = 0; axis < value.dims.size() && axis < shape.rank(); ++axis)
+    if (!value.dims[axis].symbol.empty()) symbols.emplace(value.dims[axis].symbol, shape[axis]);
+}
+
+Result<Shape> shape_for(const ModelValue& value, const Pairs& given, const Symbols& symbols) {
   std::vector<int64_t> extents;
   if (const auto found = given.find(value.name); found != given.end()) {
     if (found->second.empty()) return Shape();
@@ -58,14 +70,18 @@ Result<Shape> shape_for(const ModelValue& value, const Pairs& given) {
     }
     return Shape::checked(extents);
   }
+  const auto extent_of = [&](const ModelDim& dim) {
+    const auto bound = symbols.find(dim.symbol);
+    return dim.extent < 0 && bound != symbols.end() ? bound->second : dim.extent;
+  };
   const bool open = std::any_of(value.dims.begin(), value.dims.end(),
-                                [](const ModelDim& dim) { return dim.extent < 0; });
+                                [&](const ModelDim& dim) { return extent_of(dim) < 0; });
   if (open || !value.has_shape)
     return Status(
         Code::invalid_argument,
         cat("input ", value.name, ": want --shape ", value.name, "=... since the model ",
             open ? cat("declares ", value.dims_text) : "declares no shape", ", got none"));
-  for (const ModelDim& dim : value.dims) extents.push_back(dim.extent);
+  for (const ModelDim& dim : value.dims) extents.push_back(extent_of(dim));
   return Shape::checked(extents);
 }
 
@@ -109,13 +125,22 @@ uint64_t seed_of(int64_t seed, size_t input) { return uint64_t(seed) + input; }
 
 Status make_up(const Model& model, const SessionOptions& options, const Pairs& shapes, int64_t seed,
                NamedTensors& inputs) {
+  Symbols symbols;
+  for (const ModelValue& value : model.inputs()) {
+    if (const auto found = inputs.find(value.name); found != inputs.end())
+      bind(value, found->second.shape(), symbols);
+    if (!shapes.count(value.name)) continue;
+    FRL_LET(const Shape shape, shape_for(value, shapes, {}));
+    bind(value, shape, symbols);
+  }
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const ModelValue& value = model.inputs()[i];
     if (inputs.count(value.name) || value.has_default || options.states.count(value.name)) continue;
     if (value.type == Type::none)
       return Status(Code::unsupported,
                     cat("input ", value.name, ": cannot make up ", value.type_text));
-    FRL_LET(const Shape shape, shape_for(value, shapes));
+    FRL_LET(const Shape shape, shape_for(value, shapes, symbols));
+    bind(value, shape, symbols);
     const TensorType type{value.type, shape};
     int64_t size = 0;
     if (!checked_mul(shape.n_elements(), size_bytes(value.type), &size) || size > kMostMadeUp)
@@ -167,11 +192,11 @@ Tensor random_tensor(const TensorType& type, uint64_t seed, int64_t n_places) {
 Result<ModelCall> open_call(const Arguments& arguments) {
   ModelCall call;
   FRL_LET(Model model, Model::load(arguments.text("MODEL")));
-  FRL_LET(const Pairs shapes, pairs(arguments, "--shape"));
+  FRL_LET(const Pairs shapes, pairs(arguments, "--shape", model));
   SessionOptions options;
-  FRL_LET(options.states, pairs(arguments, "--state"));
+  FRL_LET(options.states, pairs(arguments, "--state", model));
   for (const std::string& name : arguments.list("--droppable")) options.droppable.insert(name);
-  FRL_LET(const Pairs files, pairs(arguments, "--input"));
+  FRL_LET(const Pairs files, pairs(arguments, "--input", model));
   for (const auto& [name, path] : files) {
     if (path.empty())
       return Status(Code::invalid_argument, cat("--input ", name, ": want a file, got nothing"));

@@ -91,7 +91,11 @@ Status read_manifest(const fs::path& file, Case& out) {
     for (const Json& tensor : json[side]) {
       auto read = tensor_of(tensor, folder);
       if (!read.ok()) return wrong(file, cat(side, ": ", read.status().message()));
-      (side[0] == 'i' ? out.inputs : out.outputs).push_back(*read);
+      auto& list = side[0] == 'i' ? out.inputs : out.outputs;
+      for (const CaseTensor& other : list)
+        if (!read->name.empty() && other.name == read->name)
+          return wrong(file, cat(side, ": want each name once, got ", read->name, " twice"));
+      list.push_back(*read);
     }
   }
   if (out.outputs.empty()) return wrong(file, "want at least one expected output, got none");
@@ -131,8 +135,9 @@ Status read_stream_parts(const Json& json, const fs::path& folder, Case& out) {
   if (text_of(state, "initial") != "zeros")
     return Status(Code::invalid_argument,
                   cat("state: want initial zeros, got ", json_quote(text_of(state, "initial"))));
-  return json.contains("fixed") && json["fixed"].is_object() ? read_fixed(json["fixed"], out)
-                                                             : Status();
+  if (!json.contains("fixed")) return {};
+  if (json["fixed"].is_object()) return read_fixed(json["fixed"], out);
+  return Status(Code::invalid_argument, cat("fixed: want an object, got ", kind_of(json, "fixed")));
 }
 
 Status read_stream(const fs::path& file, Case& out) {

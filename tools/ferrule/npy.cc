@@ -82,8 +82,9 @@ Result<Shape> shape_of(const std::string& text) {
   const auto bad = [&] { return wrong(cat("shape: want extents, got ", text)); };
   if (!text.starts_with("(") || !text.ends_with(")")) return bad();
   std::vector<int64_t> extents;
-  for (const std::string& part : split(text.substr(1, text.size() - 2), ',')) {
-    if (trim(part).empty()) continue;
+  std::string_view inside = trim(std::string_view(text).substr(1, text.size() - 2));
+  if (inside.ends_with(',')) inside.remove_suffix(1);  // (3,) is a tuple, (3) is a number
+  for (const std::string& part : inside.empty() ? std::vector<std::string>() : split(inside, ',')) {
     const auto extent = parse_int(trim(part));
     if (!extent || *extent < 0) return bad();
     extents.push_back(*extent);
@@ -102,6 +103,21 @@ Result<Type> type_of(std::string descr) {
     if (descr.rfind(row.begin, 0) == 0)
       return Status(Code::unsupported, cat("npy: want ", row.want, ", got type ", descr));
   return wrong(cat("want numbers or bool, got type ", descr));
+}
+
+// Elements whose first axis is the fastest, as NumPy writes a transposed array.
+Tensor row_major(const TensorType& type, Bytes elements) {
+  Tensor out(type);
+  const size_t rank = type.shape.rank(), width = size_t(size_bytes(type.type));
+  std::vector<int64_t> at(rank);
+  for (int64_t k = 0; k < out.n_elements(); ++k) {
+    int64_t place = 0;
+    for (size_t axis = rank; axis-- > 0;) place = place * type.shape[axis] + at[axis];
+    std::memcpy(out.mutable_data() + size_t(k) * width, elements.data() + size_t(place) * width,
+                width);
+    for (size_t axis = rank; axis-- > 0 && ++at[axis] == type.shape[axis];) at[axis] = 0;
+  }
+  return out;
 }
 
 // The header's text; `start` is where the elements are.
@@ -129,8 +145,8 @@ Result<Tensor> parse_npy(Bytes bytes, std::shared_ptr<const void> owner) {
   FRL_LET(const Fields fields, fields_of(header));
   FRL_LET(const Type type, type_of(fields.at("descr")));
   const std::string& order = fields.at("fortran_order");
-  if (order != "False")
-    return wrong(cat("want C order, got ", order == "True" ? "Fortran order" : order));
+  if (order != "False" && order != "True")
+    return wrong(cat("fortran_order: want True or False, got ", order));
   FRL_LET(const Shape shape, shape_of(fields.at("shape")));
   const TensorType tensor_type{type, shape};
   int64_t size = 0;
@@ -139,6 +155,7 @@ Result<Tensor> parse_npy(Bytes bytes, std::shared_ptr<const void> owner) {
     return wrong(cat("want the elements of ", to_string(tensor_type), ", got ",
                      bytes.size() - start, " bytes"));
   const Bytes elements = bytes.subspan(start);
+  if (order == "True" && shape.rank() > 1) return row_major(tensor_type, elements);
   if (reinterpret_cast<uint64_t>(elements.data()) % 64 == 0)
     return Tensor(tensor_type, elements, std::move(owner));
   Tensor out(tensor_type);

@@ -120,6 +120,25 @@ std::string target_rates_json(const std::vector<Target>& targets) {
   return out + "]";
 }
 
+std::string devices_json(const Session& session) {
+  std::string out = "[";
+  for (const DeviceEntry& entry : session.runtime().devices())
+    out += cat(out.size() > 1 ? ", " : "", "{\"id\": ", json_quote(entry.id),
+               ", \"present\": ", entry.row().state == FRL_DEVICE_PRESENT,
+               ", \"reason\": ", json_quote(entry.row().reason_text), "}");
+  return out + "]";
+}
+
+std::string devices_html(const Session& session) {
+  std::string out = "</table><h2>Devices</h2><table><tr><th>device<th>by<th>state</tr>";
+  for (const DeviceEntry& entry : session.runtime().devices())
+    out += cat(
+        "<tr><td>", html_text(entry.id), "<td>", html_text(entry.driver->id()), "<td>",
+        entry.row().state == FRL_DEVICE_PRESENT ? "present" : html_text(entry.row().reason_text),
+        "</tr>");
+  return out;
+}
+
 // "native", or why not.
 std::string option_text(const Option& option) {
   return option.support == Support::refused ? option.refusal.text : support_name(option.support);
@@ -186,7 +205,8 @@ std::string explain_json(const Session& session, const Executable& executable) {
     out += cat(out.back() == '[' ? "" : ", ", "{\"path\": ", json_quote(v.path),
                ", \"id\": ", json_quote(v.id), ", \"loaded\": ", v.loaded(),
                ", \"text\": ", json_quote(v.status.message()), "}");
-  out += cat("],\n \"canonical_passes\": ", passes_json(executable.report().canonical),
+  out += cat("],\n \"devices\": ", devices_json(session),
+             ",\n \"canonical_passes\": ", passes_json(executable.report().canonical),
              ",\n \"passes\": [");
   for (const FuseReport& report : executable.report().fusion)
     out += cat(out.back() == '[' ? "" : ", ", passes_json(report));
@@ -217,7 +237,13 @@ std::string explain_html(const Session& session, const Executable& executable) {
     out += cat("<tr><td>", html_text(v.path),
                "<td class=", v.loaded() ? "yes>loaded" : cat("no>", html_text(v.status.message())),
                "</tr>");
-  out += passes_html(executable) + placement_html(executable);
+  out += devices_html(session);
+  const Plan& plan = executable.plan();
+  out += cat("</table><p>Gate ", gate_mode_name(session.context().options.gate.mode),
+             ", predicted ", microseconds(executable.report().placement.predicted_ps),
+             " us; plan of ", plan.steps.size(), " steps, arena of ", plan.planned_bytes(),
+             " bytes, ", plan.packs.size(), " packs.</p><table>");
+  out += placement_html(executable);
   out += "</table><h2>Regions</h2><table><tr><th>device<th>kind<th>result<th>from</tr>";
   for (size_t i = 0; i < graph.n_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));
@@ -229,12 +255,18 @@ std::string explain_html(const Session& session, const Executable& executable) {
   out +=
       "</table><h2>Fusions that were considered</h2><table><tr><th>kind<th>nodes<th>answer<th "
       "class=n>before, us<th class=n>after, us</tr>";
-  for (const FuseReport& report : executable.report().fusion)
+  const auto row = [&](const Candidate& c) {
+    out += cat("<tr><td>", c.kind.empty() ? c.pass : c.kind, "<td>", html_text(c.nodes),
+               "<td class=", c.accepted ? "yes>fused" : cat("no>", html_text(c.reason)),
+               "<td class=n>", microseconds(c.before_ps), "<td class=n>", microseconds(c.after_ps),
+               "</tr>");
+  };
+  for (const FuseReport& report : executable.report().fusion) {
     for (const Candidate& c : report.candidates)
-      out += cat("<tr><td>", c.kind.empty() ? c.pass : c.kind, "<td>", html_text(c.nodes),
-                 "<td class=", c.accepted ? "yes>fused" : cat("no>", html_text(c.reason)),
-                 "<td class=n>", microseconds(c.before_ps), "<td class=n>",
-                 microseconds(c.after_ps), "</tr>");
+      if (c.accepted) row(c);
+    for (const Candidate* c : missed_fusions(report)) row(*c);
+  }
+  out += passes_html(executable);
   return out + rates_html(session.context().targets) + "</table>\n";
 }
 
@@ -255,10 +287,11 @@ std::string explain_dot(const Session&, const Executable& executable) {
   std::string out = "digraph ferrule {\n  node [shape=box, fontname=sans];\n";
   for (size_t i = 0; i < graph.n_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));
-    out += cat("  n", i, " [label=",
-               dot_quote(cat(op_row(node.op).name, "\n", device_of(executable, node), "\n",
-                             to_string(graph.type(node.results[0])))),
-               "];\n");
+    out +=
+        cat("  n", i, " [label=",
+            dot_quote(cat(op_row(node.op).name, "\n", device_of(executable, node), "\n",
+                          to_string(graph.type(node.results[0])), "\n", graph.source_text(node))),
+            "];\n");
     for (ValueId operand : node.operands) {
       if (operand == kNoValue || graph.known(operand)) continue;
       const Value& value = graph.value(operand);

@@ -1,6 +1,7 @@
 // explain as text.
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/cost/calibration.h"
@@ -44,10 +45,24 @@ void append_regions(std::string& out, const Executable& executable, const std::s
   }
 }
 
+std::set<std::string> names_of(const Candidate& candidate) {
+  std::set<std::string> out;
+  const std::string& text = candidate.nodes;
+  for (size_t at = 0, end; at < text.size(); at = end + 2) {
+    end = std::min(text.find(", ", at), text.size());
+    out.insert(text.substr(at, end - at));
+  }
+  return out;
+}
+
 void append_fusions(std::string& out, const Executable& executable) {
-  size_t n_accepted = 0, n_rejected = 0;
-  for (const FuseReport& report : executable.report().fusion)
-    for (const Candidate& c : report.candidates) ++(c.accepted ? n_accepted : n_rejected);
+  std::vector<const Candidate*> missed;
+  size_t n_accepted = 0;
+  for (const FuseReport& report : executable.report().fusion) {
+    const auto some = missed_fusions(report);
+    missed.insert(missed.end(), some.begin(), some.end());
+    for (const Candidate& c : report.candidates) n_accepted += c.accepted;
+  }
   out += cat("fused (", n_accepted, ")\n");
   for (const FuseReport& report : executable.report().fusion)
     for (const Candidate& c : report.candidates)
@@ -55,20 +70,16 @@ void append_fusions(std::string& out, const Executable& executable) {
         out += cat("  ", c.kind, "  predicted ", microseconds(c.before_ps), " -> ",
                    microseconds(c.after_ps), ", ", c.launches_saved, " launches and ",
                    c.bytes_saved / 1024, " KiB saved  ", c.nodes, "\n");
-  out += cat("not fused (", n_rejected, ")\n");
-  size_t shown = 0;
-  for (const FuseReport& report : executable.report().fusion)
-    for (const Candidate& c : report.candidates) {
-      if (c.accepted || shown == kMostRejected) continue;
-      ++shown;
-      out += cat("  ", c.pass, "  ", c.nodes, ": ", c.reason,
-                 c.before_ps ? cat(" (predicted ", microseconds(c.before_ps), " -> ",
-                                   microseconds(c.after_ps), ")")
-                             : "",
-                 "\n");
-    }
-  if (n_rejected > shown)
-    out += cat("  and ", n_rejected - shown, " more (--format json has all)\n");
+  out += cat("not fused (", missed.size(), ")\n");
+  const size_t shown = std::min(missed.size(), kMostRejected);
+  for (const Candidate* c : std::span(missed).first(shown))
+    out += cat("  ", c->pass, "  ", c->nodes, ": ", c->reason,
+               c->before_ps ? cat(" (predicted ", microseconds(c->before_ps), " -> ",
+                                  microseconds(c->after_ps), ")")
+                            : "",
+               "\n");
+  if (missed.size() > shown)
+    out += cat("  and ", missed.size() - shown, " more (--format json has all)\n");
 }
 
 // Those that changed something and those that are off, a line each; the others in one.
@@ -131,6 +142,20 @@ void append_rates(std::string& out, const Session& session) {
 }
 
 }  // namespace
+
+std::vector<const Candidate*> missed_fusions(const FuseReport& report) {
+  std::vector<std::set<std::string>> taken;
+  for (const Candidate& c : report.candidates)
+    if (c.accepted) taken.push_back(names_of(c));
+  std::vector<const Candidate*> out;
+  for (const Candidate& c : report.candidates) {
+    const std::set<std::string> names = names_of(c);
+    const bool elsewhere = std::ranges::any_of(
+        taken, [&](const auto& fusion) { return std::ranges::includes(fusion, names); });
+    if (!c.accepted && !elsewhere) out.push_back(&c);
+  }
+  return out;
+}
 
 std::string explain_text(const Session& session, const Executable& executable) {
   std::string out = "plugins\n";
