@@ -93,6 +93,10 @@ struct Isa {
   void (*max_tap)(float* y, int32_t* best, const float* x, int64_t n, int64_t step, int32_t tap);
   void (*copy_step)(float* to, const float* from, int64_t n, int64_t step);
 
+  // sum[j] += sum over r < k of f[r * step] x[r * ldx + j]; everything wraps.
+  void (*add_products)(uint32_t* sum, const uint32_t* f, int64_t step, const uint32_t* x,
+                       int64_t ldx, int64_t k, int64_t n);
+
   GemmLoops<float> gemm_f32;
   GemmLoops<double> gemm_f64;
   template <class T>

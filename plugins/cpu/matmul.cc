@@ -189,7 +189,7 @@ KernelPtr make_product(const Context& context, const Request& request, Fused fus
   const uint32_t type = request.result(0).value.type;
   if (type == FRL_F32) return make_float_matmul<float>(context, request, std::move(fused));
   if (type == FRL_F64) return make_float_matmul<double>(context, request, std::move(fused));
-  return make_integer_matmul(request);
+  return make_integer_matmul(context, request);
 }
 
 }  // namespace

@@ -57,6 +57,6 @@ struct MatmulShape {
 
 // matmul of integers.
 //   errors  throws FRL_NO_TYPE if they are none
-KernelPtr make_integer_matmul(const Request& request);
+KernelPtr make_integer_matmul(const Context& context, const Request& request);
 
 }  // namespace cpu

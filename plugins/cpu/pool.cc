@@ -57,8 +57,19 @@ void max_plane(const Window& w, const T* x, T* y, int64_t* places, int64_t first
     }
 }
 
-// f32 over two axes: the images lie padded with -inf in scratch, so that every tap of a row of
-// windows is one run of memory.
+// A row of the operand with `pad` around it, so that every tap of a row of windows is one run of
+// memory.
+void pad_row(float* line, const float* source, const WindowAxis& v, float pad) {
+  std::fill_n(line, v.padded(), pad);
+  std::copy_n(source, std::min(v.in, v.padded() - v.begin), line + v.begin);
+}
+
+// Over two axes, with rows written out as above.
+bool has_rows(const Window& w, const frl::Value& x) {
+  const WindowAxis& depth = w.axis[0];
+  return x.type == FRL_F32 && depth.kernel == 1 && depth.in == 1 && depth.out == 1 && is_compact(w);
+}
+
 class RowMaxPool final : public frl::Kernel {
  public:
   RowMaxPool(const Isa& isa, const Window& window, int64_t planes, Place x, Place y, Place places)
@@ -86,8 +97,7 @@ class RowMaxPool final : public frl::Kernel {
     if (rows.n == 0) std::fill_n(best, v.out, -INFINITY);
     for (int64_t r = 0; r < rows.n; ++r) {
       const float* source = x + (rows.first + r * h.dilation) * v.in;
-      std::fill_n(scratch, line, -INFINITY);
-      std::copy_n(source, std::min(v.in, line - v.begin), scratch + v.begin);
+      pad_row(scratch, source, v, -INFINITY);
       for (int64_t k = 0; k < v.kernel; ++k)
         isa_->max_tap(best, taps, scratch + k * v.dilation, v.out, v.stride,
                       static_cast<int32_t>(r * v.kernel + k));
@@ -116,6 +126,61 @@ class RowMaxPool final : public frl::Kernel {
   Place x_, y_, places_;
 };
 
+class RowAvgPool final : public frl::Kernel {
+ public:
+  RowAvgPool(const Isa& isa, const Window& window, int64_t planes, bool count_pads, Place x,
+             Place y)
+      : isa_(&isa), w_(window), planes_(planes), count_pads_(count_pads), x_(x), y_(y) {
+    for (int64_t i = 0; i < w_.axis[2].out; ++i)
+      columns_.push_back(counted(taps_of(w_.axis[2], i)));
+  }
+
+  void run(const frl::Call& call) const override {
+    const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
+    const uint64_t bytes = static_cast<uint64_t>(v.out) * sizeof(double) +
+                           static_cast<uint64_t>(v.padded() + v.out) * sizeof(float);
+    frl::for_slices(call.host, planes_ * h.out,
+                    static_cast<double>(v.out * h.kernel * v.kernel) * 0.2 + 50, bytes,
+                    [&](int64_t begin, int64_t end, void* scratch) {
+                      for (int64_t i = begin; i < end; ++i)
+                        row(call, i / h.out, i % h.out, static_cast<double*>(scratch));
+                    });
+  }
+
+ private:
+  int64_t counted(const Taps& taps) const { return count_pads_ ? taps.counted : taps.n; }
+
+  void row(const frl::Call& call, int64_t plane, int64_t at, double* sums) const {
+    const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
+    const Taps rows = taps_of(h, at);
+    float* line = reinterpret_cast<float*>(sums + v.out);
+    float* tap = line + v.padded();
+    std::fill_n(sums, v.out, 0.0);
+    const float* x = x_.in<float>(call) + plane * w_.in();
+    for (int64_t r = 0; r < rows.n; ++r) {
+      pad_row(line, x + (rows.first + r * h.dilation) * v.in, v, 0);
+      for (int64_t k = 0; k < v.kernel; ++k) {
+        const float* from = line + k * v.dilation;
+        if (v.stride > 1) isa_->copy_step(tap, from, v.out, v.stride);
+        isa_->add_to(sums, v.stride > 1 ? tap : from, v.out);
+      }
+    }
+    float* y = y_.out<float>(call) + (plane * h.out + at) * v.out;
+    const int64_t n_rows = counted(rows);
+    for (int64_t i = 0; i < v.out; ++i) {
+      const int64_t n = n_rows * columns_[static_cast<size_t>(i)];
+      y[i] = n ? static_cast<float>(sums[i] / static_cast<double>(n)) : 0.0f;
+    }
+  }
+
+  const Isa* isa_;
+  Window w_;
+  int64_t planes_;
+  bool count_pads_;
+  Place x_, y_;
+  std::vector<int64_t> columns_;  // taps that count, by place of the result
+};
+
 }  // namespace
 
 KernelPtr make_max_pool(const Context& context, const Request& request) {
@@ -125,9 +190,7 @@ KernelPtr make_max_pool(const Context& context, const Request& request) {
       read_window(request, x.value, shape, request.attribute_list(FRL_AT_max_pool_kernel),
                   FRL_AT_max_pool_strides);
   const int64_t planes = x.value.extents[0] * x.value.extents[1];
-  const WindowAxis& depth = w.axis[0];
-  const bool flat = depth.kernel == 1 && depth.in == 1 && depth.out == 1;
-  if (x.value.type == FRL_F32 && flat && is_compact(w))
+  if (has_rows(w, x.value))
     return std::make_unique<RowMaxPool>(*context.isa, w, planes, Place(x), Place(y), Place(places));
   return with_type(x.value.type, [&]<class T>(T) -> KernelPtr {
     return make_kernel(
@@ -146,13 +209,15 @@ KernelPtr make_max_pool(const Context& context, const Request& request) {
   });
 }
 
-KernelPtr make_avg_pool(const Context&, const Request& request) {
+KernelPtr make_avg_pool(const Context& context, const Request& request) {
   const frl::Operand x = request.operand(0), y = request.result(0);
   const Window w =
       read_window(request, x.value, y.value, request.attribute_list(FRL_AT_avg_pool_kernel),
                   FRL_AT_avg_pool_strides);
   const bool count_pads = request.attribute_i(FRL_AT_avg_pool_count_pads) != 0;
   const int64_t planes = x.value.extents[0] * x.value.extents[1];
+  if (has_rows(w, x.value))
+    return std::make_unique<RowAvgPool>(*context.isa, w, planes, count_pads, Place(x), Place(y));
   return with_float(x.value.type, [&]<class T>(T) {
     return make_kernel([=, from = Place(x), to = Place(y)](const frl::Call& call) {
       frl::for_slices(call.host, planes, static_cast<double>(w.out() * w.taps()), 0,

@@ -145,6 +145,26 @@ void mix_row(T* to, const T* from, int64_t inner, EachTap&& each_tap) {
   });
 }
 
+// Elements [begin, end) of lines of `size`, each made of a line of n: y points at the first.
+template <class T>
+void mix_line(T* y, const T* x, const Taps* list, int64_t n, int64_t size, int64_t begin,
+              int64_t end, int64_t most) {
+  while (begin < end) {
+    const T* from = x + begin / size * n;
+    const int64_t first = begin % size, last = std::min(size, first + end - begin);
+    for (int64_t i = first; i < last; ++i, ++y) {
+      const Taps& t = list[i];
+      T sum = t.n ? from[t.place[0]] : T{0};
+      if constexpr (std::is_floating_point_v<T>) {
+        if (most > 1 && t.n) sum *= static_cast<T>(t.weight[0]);
+        for (int64_t k = 1; k < t.n; ++k) sum += static_cast<T>(t.weight[k]) * from[t.place[k]];
+      }
+      *y = sum;
+    }
+    begin += last - first;
+  }
+}
+
 // y[o, i, k] = sum over taps of x[o, place, k]; sums in f64 for f64, in f32 otherwise.
 template <class T>
 void resample(const frl_host* host, const ResizeAxis& axis, const T* x, T* y, int64_t outer,
@@ -164,6 +184,8 @@ void resample(const frl_host* host, const ResizeAxis& axis, const T* x, T* y, in
             t.place[t.n] = place, t.weight[t.n++] = weight;
           });
         }
+        if (listed && inner == 1)
+          return mix_line(y + begin, x, list, axis.n, axis.size, begin, end, most);
         for (int64_t row = begin; row < end; ++row) {
           const int64_t i = row % axis.size;
           mix_row(y + row * inner, x + row / axis.size * axis.n * inner, inner, [&](auto&& fn) {

@@ -160,7 +160,7 @@ const Row kUsage[] = {
     {TWO " --output-dir ''", 2, "", "--output-dir: want FOLDER, got an empty text"},
     {"config show --threads 2 --set threads.count=3", 0, "threads.count = 3", ""},
     {"config show --set threads.count=3 --threads 2", 0, "threads.count = 2", ""},
-    {"config show --set 'targets.order=[\"a,b\", \"c\"]'", 0, "targets.order = [\"a,b\", \"c\"]", ""},
+    {"config show --set 'targets.order=[\"a,b\", \"c\"]'", 3, "targets.order = [\"a,b\", \"c\"]", "want one of cpu, got a,b"},
     {"config show --set 'gate.mode=\"never\"'", 0, "gate.mode = \"never\"", ""},
     {"config show --set 'plugins.deny=[\"a'", 2, "", "want a TOML list or a quoted text, got [\"a"},
     {"config show --plugins plugins,more", 0, "/plugins,more\"]\n", "plugins,more at discover: folder: want files that end in .so, got none"},
@@ -244,6 +244,8 @@ const Row kInputs[] = {
     {"explain two.onnx --json", 0, "\"rates\": [{\"target\": \"cpu\", \"from\": \"plugin\"", ""},
     {"explain two.onnx --set gate.mode=calibrated", 2, "",
      "run ferrule calibrate --target cpu"},
+    {"explain two.onnx --lock-diff l --format html", 2, "", "--lock-diff: want it without --format, got both"},
+    {"config show --set 'threads.count=[1]'", 2, "", "want a value without quotes, got [1]"},
     {"explain two.onnx --set gate.mode=never", 0, "gate  never", ""},
     {"calibrate --target cpu --set gate.calibration=rates && $F explain two.onnx --target cpu --set "
      "gate.mode=calibrated --set gate.calibration=rates",

@@ -43,6 +43,8 @@ Result<int> run(const Arguments& arguments) {
   if (!with_inputs.has("--random-inputs")) with_inputs.add("--random-inputs", "0");
   // What is compared with a lock is the free choice, unless another lock is named beside it.
   const bool compare = arguments.has("--lock-diff");
+  if (compare && arguments.has("--format"))
+    return Status(Code::invalid_argument, "--lock-diff: want it without --format, got both");
   if (compare && !arguments.has("--lock")) {
     with_inputs.add("--set", "placement.lock=");
     with_inputs.add("--set", "placement.lock_write=false");
@@ -64,6 +66,7 @@ std::vector<OptionRow> options() {
 
 }  // namespace
 
-extern const Command explain_command = {"explain", "say what would run where, and why", options(), run};
+extern const Command explain_command = {"explain", "say what would run where, and why", options(),
+                                        run};
 
 }  // namespace ferrule::cli

@@ -190,7 +190,7 @@ Result<int> run_config(const Arguments& arguments) {
                  arguments.has("--origin") ? cat("    # ", setting.origin) : "", "\n");
   }
   json ? print(out + "\n}\n") : print_text(out);
-  return kFine;
+  return judge_targets(*runtime);
 }
 
 }  // namespace

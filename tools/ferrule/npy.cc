@@ -125,8 +125,9 @@ Result<std::string> header_of(Bytes bytes, size_t* start) {
   const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
   if (bytes.size() < 12 || std::memcmp(p, "\x93NUMPY", 6) != 0)
     return wrong(cat("want an .npy file, got ",
-                     bytes.empty() ? std::string("an empty one")
-                                   : cat(bytes.size(), " bytes that begin otherwise")));
+                     bytes.empty()       ? std::string("an empty one")
+                     : bytes.size() < 12 ? cat("only ", bytes.size(), " bytes")
+                                         : cat(bytes.size(), " bytes that begin otherwise")));
   if (p[6] < 1 || p[6] > 3) return wrong(cat("want version 1 to 3, got ", int(p[6])));
   const size_t length_bytes = p[6] == 1 ? 2 : 4;
   size_t header_n = p[8] | size_t(p[9]) << 8;

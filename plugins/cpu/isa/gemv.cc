@@ -85,6 +85,24 @@ void add_rows(T* y, const T* a, int64_t step, const T* x, int64_t ldx, int64_t r
   }
 }
 
+// Columns stay in registers, four vectors at a time.
+void add_products(uint32_t* sum, const uint32_t* f, int64_t step, const uint32_t* x, int64_t ldx,
+                  int64_t k, int64_t n) {
+  constexpr int kN = kLanes<uint32_t>, kWide = 4;
+  using V = Vector<uint32_t>;
+  int64_t j = 0;
+  for (; j + kWide * kN <= n; j += kWide * kN) {
+    V part[kWide];
+    for (int v = 0; v < kWide; ++v) part[v] = load_vector(sum + j + v * kN);
+    for (int64_t r = 0; r < k; ++r)
+      for (int v = 0; v < kWide; ++v)
+        part[v] += f[r * step] * load_vector(x + r * ldx + j + v * kN);
+    for (int v = 0; v < kWide; ++v) store_vector(sum + j + v * kN, part[v]);
+  }
+  for (; j < n; ++j)
+    for (int64_t r = 0; r < k; ++r) sum[j] += f[r * step] * x[r * ldx + j];
+}
+
 template <class T>
 void fill(GemmLoops<T>* loops) {
   loops->row = row_tiles<T>, loops->dot = dot<T>, loops->add_rows = add_rows<T>;
@@ -92,7 +110,10 @@ void fill(GemmLoops<T>* loops) {
 
 }  // namespace
 
-void fill_gemv(Isa* isa) { fill(&isa->gemm_f32), fill(&isa->gemm_f64); }
+void fill_gemv(Isa* isa) {
+  fill(&isa->gemm_f32), fill(&isa->gemm_f64);
+  isa->add_products = add_products;
+}
 
 }  // namespace FRL_ISA
 }  // namespace cpu
