@@ -123,17 +123,22 @@ KernelPtr make_gather_elements(const Context&, const Request& region) {
   return with_size(x.value.type, [&]<class T>(T) {
     return make_kernel([=, v = i.value, extent = x.value.extents[axis], from = Place(x),
                         to = Place(y), indices = Indices(i)](const frl::Call& call) {
-      frl::for_slices(call.host, v.n_elements(), 8, 0, [&](int64_t begin, int64_t end, void*) {
-        for (int64_t k = begin; k < end; ++k) {
-          int64_t offset = indices.at(call, k, extent, "gather_elements") * strides[axis];
-          for (size_t d = v.rank, rest = static_cast<size_t>(k); d-- > 0;) {
-            const size_t e = static_cast<size_t>(v.extents[d]);
-            if (d != axis) offset += static_cast<int64_t>(rest % e) * strides[d];
-            rest /= e;
-          }
-          to.out<T>(call)[k] = from.in<T>(call)[offset];
-        }
-      });
+      const size_t last = v.rank - 1;
+      const int64_t width = v.extents[last], rows = width ? v.n_elements() / width : 0;
+      const int64_t step = axis == last ? 0 : strides[last];
+      frl::for_slices(
+          call.host, rows, 2.0 * static_cast<double>(width) + 20, 0,
+          [&](int64_t begin, int64_t end, void*) {
+            for (int64_t row = begin; row < end; ++row) {
+              int64_t base = 0, rest = row;
+              for (size_t d = last; d-- > 0; rest /= v.extents[d])
+                if (d != axis) base += rest % v.extents[d] * strides[d];
+              for (int64_t j = 0, k = row * width; j < width; ++j, ++k)
+                to.out<T>(call)[k] = from.in<T>(
+                    call)[base + j * step +
+                          indices.at(call, k, extent, "gather_elements") * strides[axis]];
+            }
+          });
     });
   });
 }
