@@ -50,6 +50,7 @@ std::string gathering() {
 void fill(const Scratch& s) {
   using onnx_file::model;
   s.file("two.onnx", model({"2"}, {{"Relu", "a/b"}, {"Neg", "a_b"}}));
+  s.file("strange.onnx", model({"2"}, {{"Bernoullo", "a"}}));
   s.file("open.onnx", model({"batch", "1", "height", "width"}, {{"Relu", "y"}}));
   s.file("bf16.onnx", model({"2"}, {{"Identity", "y"}}, 16));
   s.file("gather.onnx", gathering());
@@ -221,6 +222,8 @@ const Row kInputs[] = {
     {TWO " --input x=minus_x.npy", 2, "", "--input: want each name once, got x twice"},
     {TWO " --shape x=2", 2, "", "--shape: want an input that is made up, got x, that --input gives"},
     {"run two.onnx --random-inputs 1 --shape Nope=1,2", 2, "", "--shape: want one of x, got Nope"},
+    {"run two.onnx --input y=x.npy", 2, "", "input: want one of x, got y"},
+    {"run strange.onnx", 2, "", "not supported: node 'a' (Bernoullo, opset 17)"},
     {"run two.onnx --shape x=2", 2, "", "got x, without --random-inputs"},
     {"run open.onnx --random-inputs 1", 2, "", "want --shape x=... since the model declares [batch,1,height,width], got none"},
     {"run open.onnx --random-inputs 1 --shape x=1,1,2,-2", 2, "", "want extents of 0 or more as in [batch,1,height,width]"},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "core/model/import.h"
 #include "tools/ferrule/npy.h"
 
 namespace ferrule::cli {
@@ -89,7 +90,8 @@ Result<Shape> shape_for(const ModelValue& value, const Pairs& given, const Symbo
 Status check_shapes(const Model& model, const ModelCall& call, const SessionOptions& options,
                     const Pairs& shapes, bool made_up) {
   std::vector<std::string> names;
-  for (const ModelValue& value : model.inputs()) names.push_back(value.name);
+  for (const ModelValue& value : model.inputs())
+    if (!value.has_default) names.push_back(value.name);
   for (const auto& [name, shape] : shapes) {
     const auto value = std::find_if(model.inputs().begin(), model.inputs().end(),
                                     [&](const ModelValue& v) { return v.name == name; });
@@ -108,14 +110,24 @@ Status check_shapes(const Model& model, const ModelCall& call, const SessionOpti
   return {};
 }
 
+// What no device runs is said first: no input would help.
+Status check_supported(const Model& model) {
+  Status status = import_model(model, {}).status();
+  return status.code() == Code::unsupported ? status : Status();
+}
+
 Status check_given(const Model& model, const ModelCall& call, const SessionOptions& options) {
   std::vector<std::string> missing;
+  for (const auto& [name, tensor] : call.inputs)
+    if (std::ranges::count(model.inputs(), name, &ModelValue::name) == 0)
+      return {};  // the session names it, and what it may mean
   for (const ModelValue& value : model.inputs())
     if (!call.inputs.count(value.name) && !value.has_default && !options.states.count(value.name))
       missing.push_back(cat(value.name, " ",
                             value.type == Type::none ? value.type_text : type_name(value.type),
                             value.has_shape ? value.dims_text : ""));
   if (missing.empty()) return {};
+  FRL_TRY(check_supported(model));
   return Status(Code::invalid_argument, cat("inputs: want ", join(missing),
                                             " by --input NAME=FILE.npy, or "
                                             "--random-inputs SEED to make them up, got nothing"));
@@ -136,6 +148,7 @@ Status make_up(const Model& model, const SessionOptions& options, const Pairs& s
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const ModelValue& value = model.inputs()[i];
     if (inputs.count(value.name) || value.has_default || options.states.count(value.name)) continue;
+    if (value.type == Type::none) FRL_TRY(check_supported(model));
     if (value.type == Type::none)
       return Status(Code::unsupported,
                     cat("input ", value.name, ": cannot make up ", value.type_text));
