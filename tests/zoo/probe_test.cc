@@ -1,4 +1,6 @@
 // Libraries that would take the process with them: the program tries each in a child first.
+#include <sys/wait.h>
+
 #include <cstdio>
 
 #include "nlohmann/json.hpp"
@@ -16,14 +18,14 @@ struct Row {
 
 class ZooProbe : public testing::TestWithParam<Row> {};
 
-// What the program prints; its exit code must be 0.
-std::string output_of(const std::string& command) {
+// What the program prints; its exit code must be this.
+std::string output_of(const std::string& command, int exit_code = 0) {
   std::string out;
   FILE* pipe = ::popen(command.c_str(), "r");
   if (!pipe) return out;
   char buffer[4096];
   while (const size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, n);
-  EXPECT_EQ(::pclose(pipe), 0) << command << "\n" << out;
+  EXPECT_EQ(WEXITSTATUS(::pclose(pipe)), exit_code) << command << "\n" << out;
   return out;
 }
 
@@ -79,6 +81,14 @@ TEST(ZooProbeOthers, HangingOneLeavesTheOtherAlone) {
   int loaded = 0;
   for (const auto& verdict : plugins(cage, "3000")) loaded += verdict["loaded"].get<bool>();
   EXPECT_EQ(loaded, 2) << "good and cpu";
+}
+
+TEST(ZooProbeOthers, WithoutAProbeTheProgramSaysWhyItEnds) {
+  const Cage cage;
+  cage.put("exit");
+  const std::string command =
+      FRL_BUILD_DIR "/bin/ferrule plugins --plugins " + cage.folder().string() + " 2>&1";
+  EXPECT_THAT(output_of(command, 2), HasSubstr("a plugin ended this program while it was loaded"));
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/base/text.h"
@@ -30,6 +32,42 @@ int level_of(const std::string& name) {
     if (name == kLevels[i]) return i;
   return 1;
 }
+
+// While plugins load, one that crashes or leaves takes this program with it: it says so first.
+volatile std::sig_atomic_t is_loading = 0;
+
+void say_fault() {
+  constexpr char kText[] =
+      "ferrule: a plugin ended this program while it was loaded; --set plugins.probe=on says "
+      "which\n";
+  if (is_loading) [[maybe_unused]]
+    const auto written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+}
+
+class Loading {
+ public:
+  Loading() {
+    static const bool ready = [] {
+      for (const int number : {SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGBUS, SIGTRAP})
+        if (const auto before = std::signal(number, die); before != SIG_DFL)
+          std::signal(number, before);  // of a sanitizer
+      return std::atexit(leave) == 0;
+    }();
+    is_loading = ready;
+  }
+  ~Loading() { is_loading = 0; }
+
+ private:
+  static void die(int number) {
+    say_fault();
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+  static void leave() {
+    say_fault();
+    if (is_loading) ::_exit(kBadUsage);
+  }
+};
 
 // Where plugins lie beside this program: build trees and installed trees look alike.
 std::vector<std::string> own_folders() {
@@ -76,12 +114,13 @@ Result<Config> make_config(const Arguments& arguments) {
   return config;
 }
 
-Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans) {
+Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans,
+                                              std::string_view unheard) {
   FRL_LET(const Config config, make_config(arguments));
   const int most = level_of(config.text("log.level"));
   RuntimeOptions options;
-  options.log = [most](int level, const std::string& from, const std::string& text) {
-    if (level <= most)
+  options.log = [most, unheard](int level, const std::string& from, const std::string& text) {
+    if (level <= most && from != unheard)
       std::fprintf(stderr, "%s: %s: %s\n", kLevels[level], printable(from, false).c_str(),
                    printable(text, true).c_str());
   };
@@ -90,6 +129,7 @@ Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool c
   };
   options.folders = own_folders();
   options.check_plans = check_plans;
+  const Loading loading;
   return Runtime::open(config, options);
 }
 

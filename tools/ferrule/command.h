@@ -24,7 +24,9 @@ constexpr const char* kAgainst = "--against";
 // The config with its layers; flags in the order in which they stand.
 Result<Config> make_config(const Arguments& arguments);
 // Plugins loaded: from the config's folders, then those beside this program.
-Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans = false);
+//   unheard  whose lines of the log the command says itself
+Result<std::shared_ptr<Runtime>> open_runtime(const Arguments& arguments, bool check_plans = false,
+                                              std::string_view unheard = {});
 
 // "NAME=FILE" in two.
 Result<std::pair<std::string, std::string>> name_and_value(const std::string& text,

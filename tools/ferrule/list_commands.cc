@@ -40,7 +40,7 @@ std::string plugins_json(const Runtime& runtime) {
 Result<int> run_plugins(const Arguments& arguments) {
   if (arguments.has("--probe"))
     return run_probe(arguments.text("--probe"), arguments.has("--json"));
-  FRL_LET(const auto runtime, open_runtime(arguments));
+  FRL_LET(const auto runtime, open_runtime(arguments, false, "loader"));
   if (arguments.has("--json")) return print(plugins_json(*runtime)), judge_targets(*runtime);
   for (const Verdict& v : runtime->verdicts())
     print_text(v.loaded() ? cat("loaded   ", v.id, " ", v.version, "  ", v.path, "\n")
