@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Rules of the tree that a compiler does not know: layers, words, sizes. Run from the root."""
+import collections
 import os
 import re
 import subprocess
@@ -117,7 +118,9 @@ def readmes(files):
     headings = ["## What it is", "## Where in the flow", "## Files", "## Rules", "## How to add"]
     folders = {"core/" + f.split("/")[1] for f in files if f.startswith("core/") and f.count("/") > 1}
     folders |= {"plugins/" + f.split("/")[1] for f in files if f.startswith("plugins/") and f.count("/") > 1}
-    folders |= {"core", "plugins", "plugin-api", "configs", "tests", "conformance", "tools"}
+    sources = collections.Counter(os.path.dirname(f) for f in files if f.endswith((".cc", ".h")) and not f.startswith("tests/"))
+    folders |= {folder for folder, n in sources.items() if n > 8}
+    folders |= {"core", "plugins", "plugin-api", "configs", "tests", "conformance", "tools", "tests/property"}
     for folder in sorted(folders):
         path = folder + "/README.md"
         if path not in files:
