@@ -25,12 +25,6 @@ constexpr KeyRow kKeys[] = {
 constexpr std::string_view kPluginPrefix = "plugin.";
 constexpr uintmax_t kMostFileBytes = 1 << 20;
 
-const KeyRow* find_key(std::string_view name) {
-  for (const KeyRow& row : kKeys)
-    if (row.name == name) return &row;
-  return nullptr;
-}
-
 std::vector<std::string> choices_of(const KeyRow& row) {
   const std::string_view doc = row.doc;
   return split(doc.substr(0, doc.find(':')), '|');
@@ -53,6 +47,12 @@ Status unknown_key(const std::string& key) {
 }  // namespace
 
 std::span<const KeyRow> config_keys() { return kKeys; }
+
+const KeyRow* find_key(std::string_view name) {
+  for (const KeyRow& row : kKeys)
+    if (row.name == name) return &row;
+  return nullptr;
+}
 
 bool Config::is_path(std::string_view key) {
   return key == "plugins.folders" || key == "placement.lock" || key == "gate.calibration";

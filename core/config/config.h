@@ -23,6 +23,7 @@ struct KeyRow {
   const char* doc;
 };
 std::span<const KeyRow> config_keys();
+const KeyRow* find_key(std::string_view name);  // null: no such key
 
 struct Setting {
   std::vector<std::string> values;  // one, but for lists

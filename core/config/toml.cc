@@ -24,19 +24,17 @@ struct Flattened {
 
 // The core reads texts, so that a number in quotes would pass.
 Status check_form(const Flattened& flat) {
-  const auto rows = config_keys();
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const KeyRow& r) { return r.name == flat.key; });
+  const KeyRow* row = find_key(flat.key);
   // An option of a plugin has one value, whose kind the plugin alone knows.
-  const bool own = row == rows.end(), list = !own && row->kind == KeyKind::list,
-             bare = !own && (row->kind == KeyKind::integer || row->kind == KeyKind::boolean);
+  const bool list = row && row->kind == KeyKind::list,
+             bare = row && (row->kind == KeyKind::integer || row->kind == KeyKind::boolean);
   if (list == flat.is_list &&
       std::all_of(flat.written.begin(), flat.written.end(),
-                  [&](const std::string& w) { return own || w.starts_with('"') != bare; }))
+                  [&](const std::string& w) { return !row || w.starts_with('"') != bare; }))
     return {};
   const std::string got = join(flat.written);
   return Status(Code::invalid_argument, cat("key ", flat.key, ": want ",
-                                            own    ? "one value"
+                                            !row   ? "one value"
                                             : list ? "a list of texts in quotes"
                                             : bare ? "a value without quotes"
                                                    : "a text in quotes",

@@ -43,6 +43,7 @@ Status check_plugin_names(const Config& config, std::span<const Verdict> found,
   for (const Verdict& verdict : found) {
     if (!verdict.id.empty() && !std::ranges::count(ids, verdict.id)) ids.push_back(verdict.id);
     const std::filesystem::path path = verdict.path;
+    // A folder that was refused has none.
     if (path.has_extension()) all.push_back(path.filename().string());
   }
   all.insert(all.end(), ids.begin(), ids.end());

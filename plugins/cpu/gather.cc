@@ -124,21 +124,18 @@ KernelPtr make_gather_elements(const Context&, const Request& region) {
     return make_kernel([=, v = i.value, extent = x.value.extents[axis], from = Place(x),
                         to = Place(y), indices = Indices(i)](const frl::Call& call) {
       const size_t last = v.rank - 1;
-      const int64_t width = v.extents[last], rows = width ? v.n_elements() / width : 0;
-      const int64_t step = axis == last ? 0 : strides[last];
-      frl::for_slices(
-          call.host, rows, 2.0 * static_cast<double>(width) + 20, 0,
-          [&](int64_t begin, int64_t end, void*) {
-            for (int64_t row = begin; row < end; ++row) {
-              int64_t base = 0, rest = row;
-              for (size_t d = last; d-- > 0; rest /= v.extents[d])
-                if (d != axis) base += rest % v.extents[d] * strides[d];
-              for (int64_t j = 0, k = row * width; j < width; ++j, ++k)
-                to.out<T>(call)[k] = from.in<T>(
-                    call)[base + j * step +
-                          indices.at(call, k, extent, "gather_elements") * strides[axis]];
-            }
-          });
+      const int64_t width = v.extents[last], step = axis == last ? 0 : strides[last];
+      frl::for_slices(call.host, v.n_elements(), 3, 0, [&](int64_t begin, int64_t end, void*) {
+        for (int64_t k = begin, stop; k < end; k = stop) {  // a row, or what of it is in the slice
+          stop = std::min(end, (k / width + 1) * width);
+          int64_t base = k % width * step, rest = k / width;
+          for (size_t d = last; d-- > 0; rest /= v.extents[d])
+            if (d != axis) base += rest % v.extents[d] * strides[d];
+          const T* x = from.in<T>(call) + base;
+          for (int64_t i = k; i < stop; ++i, x += step)
+            to.out<T>(call)[i] = x[indices.at(call, i, extent, "gather_elements") * strides[axis]];
+        }
+      });
     });
   });
 }

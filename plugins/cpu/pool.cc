@@ -70,21 +70,30 @@ bool has_rows(const Window& w, const frl::Value& x) {
   return x.type == FRL_F32 && depth.kernel == 1 && depth.in == 1 && depth.out == 1 && is_compact(w);
 }
 
+// fn(plane, row of the result, scratch), shared over the team.
+template <class Fn>
+void each_row(const frl::Call& call, const Window& w, int64_t planes, double tap_ns, uint64_t bytes,
+              Fn&& fn) {
+  const WindowAxis &h = w.axis[1], &v = w.axis[2];
+  frl::for_slices(call.host, planes * h.out,
+                  static_cast<double>(v.out * h.kernel * v.kernel) * tap_ns + 50, bytes,
+                  [&](int64_t begin, int64_t end, void* scratch) {
+                    for (int64_t i = begin; i < end; ++i) fn(i / h.out, i % h.out, scratch);
+                  });
+}
+
 class RowMaxPool final : public frl::Kernel {
  public:
   RowMaxPool(const Isa& isa, const Window& window, int64_t planes, Place x, Place y, Place places)
       : isa_(&isa), w_(window), planes_(planes), x_(x), y_(y), places_(places) {}
 
   void run(const frl::Call& call) const override {
-    const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
+    const WindowAxis& v = w_.axis[2];
     const int64_t line = v.padded();
     const uint64_t bytes = static_cast<uint64_t>(line + 2 * v.out) * sizeof(float);
-    frl::for_slices(call.host, planes_ * h.out,
-                    static_cast<double>(v.out * h.kernel * v.kernel) * 0.1 + 50, bytes,
-                    [&](int64_t begin, int64_t end, void* scratch) {
-                      for (int64_t i = begin; i < end; ++i)
-                        row(call, i / h.out, i % h.out, static_cast<float*>(scratch), line);
-                    });
+    each_row(call, w_, planes_, 0.1, bytes, [&](int64_t plane, int64_t at, void* scratch) {
+      row(call, plane, at, static_cast<float*>(scratch), line);
+    });
   }
 
  private:
@@ -136,15 +145,12 @@ class RowAvgPool final : public frl::Kernel {
   }
 
   void run(const frl::Call& call) const override {
-    const WindowAxis &h = w_.axis[1], &v = w_.axis[2];
+    const WindowAxis& v = w_.axis[2];
     const uint64_t bytes = static_cast<uint64_t>(v.out) * sizeof(double) +
                            static_cast<uint64_t>(v.padded() + v.out) * sizeof(float);
-    frl::for_slices(call.host, planes_ * h.out,
-                    static_cast<double>(v.out * h.kernel * v.kernel) * 0.2 + 50, bytes,
-                    [&](int64_t begin, int64_t end, void* scratch) {
-                      for (int64_t i = begin; i < end; ++i)
-                        row(call, i / h.out, i % h.out, static_cast<double*>(scratch));
-                    });
+    each_row(call, w_, planes_, 0.2, bytes, [&](int64_t plane, int64_t at, void* scratch) {
+      row(call, plane, at, static_cast<double*>(scratch));
+    });
   }
 
  private:

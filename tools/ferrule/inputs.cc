@@ -148,10 +148,11 @@ Status make_up(const Model& model, const SessionOptions& options, const Pairs& s
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const ModelValue& value = model.inputs()[i];
     if (inputs.count(value.name) || value.has_default || options.states.count(value.name)) continue;
-    if (value.type == Type::none) FRL_TRY(check_supported(model));
-    if (value.type == Type::none)
+    if (value.type == Type::none) {
+      FRL_TRY(check_supported(model));
       return Status(Code::unsupported,
                     cat("input ", value.name, ": cannot make up ", value.type_text));
+    }
     FRL_LET(const Shape shape, shape_for(value, shapes, symbols));
     bind(value, shape, symbols);
     const TensorType type{value.type, shape};

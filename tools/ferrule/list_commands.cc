@@ -147,16 +147,13 @@ std::string toml_key(const std::string& key) {
 // 4, "text", ["a", "b"]: the same in TOML and JSON. Options of plugins have no kind: what reads as
 // an integer is one.
 std::string value_text(const std::string& key, const std::vector<std::string>& values) {
-  const auto rows = config_keys();
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [&](const KeyRow& r) { return r.name == key; });
-  const bool known = row != rows.end();
+  const KeyRow* row = find_key(key);
   const auto quoted = [&](const std::string& value) {
-    const bool bare = known ? row->kind == KeyKind::integer || row->kind == KeyKind::boolean
-                            : std::to_string(parse_int(value).value_or(0)) == value;
+    const bool bare = row ? row->kind == KeyKind::integer || row->kind == KeyKind::boolean
+                          : std::to_string(parse_int(value).value_or(0)) == value;
     return bare ? value : json_quote(value);
   };
-  if (known ? row->kind != KeyKind::list : values.size() == 1) return quoted(values[0]);
+  if (row ? row->kind != KeyKind::list : values.size() == 1) return quoted(values[0]);
   std::string out;
   for (const std::string& value : values) out += cat(out.empty() ? "" : ", ", quoted(value));
   return cat("[", out, "]");

@@ -150,10 +150,10 @@ std::string placement_html(const Executable& executable) {
       "</table><h2>Placement</h2><table><tr><th>nodes<th>op<th>device<th>could run on<th>as<th "
       "class=n>time, us<th class=n>transfers, us</tr>";
   for (const PlacedNode& node : report.placement.nodes) {
+    if (node.view || node.options.empty()) continue;
     const std::string device = node.device < 0 ? "plan" : report.targets[size_t(node.device)];
     const std::string begin =
         cat("<tr><td>", html_text(node.nodes), "<td>", node.op, "<td>", html_text(device), "<td>");
-    if (node.view || node.options.empty()) continue;
     for (size_t t = 0; t < node.options.size(); ++t)
       out +=
           cat(begin, html_text(report.targets[t]), "<td>", html_text(option_text(node.options[t])),
@@ -229,21 +229,19 @@ std::string explain_json(const Session& session, const Executable& executable) {
 
 std::string explain_html(const Session& session, const Executable& executable) {
   const Graph& graph = executable.graph();
-  std::string out =
-      cat("<!doctype html><meta charset=\"utf-8\"><title>ferrule explain</title><style>", kStyle,
-          "</style><h1>", html_text(graph.name()), "</h1>");
+  const Plan& plan = executable.plan();
+  std::string out = cat(
+      "<!doctype html><meta charset=\"utf-8\"><title>ferrule explain</title><style>", kStyle,
+      "</style><h1>", html_text(graph.name()), "</h1><p>Gate ",
+      gate_mode_name(session.context().options.gate.mode), ", predicted ",
+      microseconds(executable.report().placement.predicted_ps), " us; plan of ", plan.steps.size(),
+      " steps, arena of ", plan.planned_bytes(), " bytes, ", plan.packs.size(), " packs.</p>");
   out += "<h2>Plugins</h2><table><tr><th>file<th>verdict</tr>";
   for (const Verdict& v : session.runtime().verdicts())
     out += cat("<tr><td>", html_text(v.path),
                "<td class=", v.loaded() ? "yes>loaded" : cat("no>", html_text(v.status.message())),
                "</tr>");
-  out += devices_html(session);
-  const Plan& plan = executable.plan();
-  out += cat("</table><p>Gate ", gate_mode_name(session.context().options.gate.mode),
-             ", predicted ", microseconds(executable.report().placement.predicted_ps),
-             " us; plan of ", plan.steps.size(), " steps, arena of ", plan.planned_bytes(),
-             " bytes, ", plan.packs.size(), " packs.</p><table>");
-  out += placement_html(executable);
+  out += devices_html(session) + placement_html(executable);
   out += "</table><h2>Regions</h2><table><tr><th>device<th>kind<th>result<th>from</tr>";
   for (size_t i = 0; i < graph.n_nodes(); ++i) {
     const Node& node = graph.node(NodeId(i));
